@@ -12,6 +12,11 @@ inline Outcome interrupted_at(double t, const std::string& where) {
   return {Outcome::Kind::interrupted, t, "interrupted at " + where};
 }
 
+/// The condition that ends the run holds.
+inline Outcome stopped_at(double t, const std::string& where, const std::string& condition) {
+  return {Outcome::Kind::stopped, t, "stopped at " + where + ": " + condition};
+}
+
 /// All allowed steps were taken.
 inline Outcome too_many_steps(std::int64_t limit, double t, const std::string& where) {
   return {Outcome::Kind::step_limit, t,

@@ -80,6 +80,13 @@ class FlowDriver : public Driver {
   bool find_events(double h, double t_new);
   bool find_passages(double h, double t_new);
   [[nodiscard]] bool find_switch(double h, double t_new, double target);
+  /// Finds where in the step to x_new_ the condition that ends the run begins to hold. Returns true
+  /// if the step must be repeated, or a shorter one taken first.
+  [[nodiscard]] bool find_stop(double h, double t_new);
+  /// Shortest fraction of the step of length h, or nearly so, after which a function of state and
+  /// time is negative. It is positive before the step, and negative after it.
+  [[nodiscard]] double first_negative(const std::function<double(StateView, double)>& function,
+                                      double h, double before, double after);
   /// Switches the regime; `target` is the end of the current interval.
   void switch_now(double target);
   [[nodiscard]] bool rhs_is_finite();
@@ -106,6 +113,8 @@ class FlowDriver : public Driver {
   bool warned_ = false;              ///< whether the user was warned that the end is out of reach
   double event_by_ = 0;              ///< an event is known to happen before; unused after it
   std::optional<double> to_switch_;  ///< length of the step that ends at the regime's end
+  std::optional<double> to_stop_;    ///< length of the step at whose end the run ends
+  bool looked_ = false;              ///< whether the condition that ends the run was looked at
   StepStatistics counts_;
   IntervalSteps interval_;
   struct Target {

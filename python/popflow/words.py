@@ -13,7 +13,7 @@ from .errors import UsageError
 
 # Options without a value.
 FLAGS = frozenset({"allow-missing", "batch-noise-in-variance", "check-noise", "fixed-betas",
-                   "force", "keep-going", "same-seed", "thorough"})
+                   "force", "keep-going", "same-seed", "sharpness", "thorough"})
 
 
 def key(name: Any) -> str:

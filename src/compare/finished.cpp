@@ -71,6 +71,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
         of_sweeps ? finished_sweeps(files, catalogue) : finished_runs(files, catalogue);
     if (const std::string warning = rungs->shared_numbers(); !warning.empty())
       screen.warning(warning);
+    if (const std::string fewer = said_of_left_out(files); !fewer.empty()) screen.message(fewer);
     const GroupSpec layout = rungs->layout(options, command_line, workers.threads());
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);

@@ -1,6 +1,10 @@
 #include "compare/finished_file.hpp"
 
+#include <algorithm>
+
 #include "compare/rungs.hpp"
+#include "observed/observed_info.hpp"
+#include "popflow/data_file.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -32,6 +36,21 @@ bool fits_rung(const std::string& word, const RunConfig& config, const SystemInf
   return mode == "sgd" && options.integer("svag") == std::max<std::int64_t>(1, svag_of(word));
 }
 
+/// Names of the observables that each file records.
+std::vector<std::vector<std::string>> recorded_by(const std::vector<FinishedFile>& files) {
+  std::vector<std::vector<std::string>> names;
+  for (const FinishedFile& file : files)
+    names.push_back(
+        text::split_words(DataFile(file.path).text_attribute("", "observables").value_or("")));
+  return names;
+}
+
+bool is_in_all(const std::string& name, const std::vector<std::vector<std::string>>& lists) {
+  return std::ranges::all_of(lists, [&](const std::vector<std::string>& names) {
+    return std::ranges::find(names, name) != names.end();
+  });
+}
+
 /// Is the option one of a reduction, or of those that make a rung what it is?
 bool makes_rung(const Parameter& parameter, const SystemInfo& system) {
   const auto names = [&](const OptionSetting& setting) { return setting.option == parameter.name; };
@@ -54,6 +73,35 @@ std::vector<FinishedFile> finished_files(const std::string& text) {
     files.push_back({item.substr(0, equals), item.substr(equals + 1)});
   }
   return files;
+}
+
+SystemInfo recorded_by_all(const std::vector<FinishedFile>& files, const SystemInfo& system,
+                           const Parameters& options) {
+  const auto lists = recorded_by(files);
+  std::vector<std::string> shared = lists.front();
+  std::erase_if(shared, [&](const std::string& name) { return !is_in_all(name, lists); });
+  if (shared.empty())
+    throw InputError("no observable is recorded by all of the files: " + files.front().path +
+                     " has " + text::join(lists.front(), ", ") + " (--record-observables)");
+  return with_observables(observed_info(system, options), shared);
+}
+
+std::string said_of_left_out(const std::vector<FinishedFile>& files) {
+  const auto lists = recorded_by(files);
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::vector<std::string> missing;
+    for (const std::vector<std::string>& names : lists)
+      for (const std::string& name : names)
+        if (std::ranges::find(lists[i], name) == lists[i].end() &&
+            std::ranges::find(missing, name) == missing.end())
+          missing.push_back(name);
+    if (!missing.empty())
+      sentences.push_back(files[i].name() + " lacks " + text::join(missing, ", "));
+  }
+  return sentences.empty()
+             ? ""
+             : "compared are the observables that all files record: " + text::join(sentences, "; ");
 }
 
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system) {

@@ -25,6 +25,13 @@ struct FinishedFile {
 /// Parses "RUNG=FILE,RUNG=FILE"; a comma in a path is written "\,". Throws UsageError.
 std::vector<FinishedFile> finished_files(const std::string& text);
 
+/// The system's description with the observables that all files record; `options` are those of runs
+/// of the first. Throws InputError if there is none.
+SystemInfo recorded_by_all(const std::vector<FinishedFile>& files, const SystemInfo& system,
+                           const Parameters& options);
+/// Sentence on the observables that not all files record; empty if there are none.
+std::string said_of_left_out(const std::vector<FinishedFile>& files);
+
 /// Throws InputError unless the file's runs, which have these options, match its rung's word.
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);
 

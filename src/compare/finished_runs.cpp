@@ -252,8 +252,8 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
 /// Finished runs that belong together.
 class Runs : public FinishedRungs {
  public:
-  Runs(std::vector<FinishedRung> rungs, const SystemInfo& system)
-      : rungs_(std::move(rungs)), system_(system) {}
+  Runs(std::vector<FinishedRung> rungs, SystemInfo system)
+      : rungs_(std::move(rungs)), system_(std::move(system)) {}
 
   [[nodiscard]] std::string shared_numbers() const override {
     return popflow::shared_numbers(rungs_);
@@ -270,7 +270,7 @@ class Runs : public FinishedRungs {
 
  private:
   std::vector<FinishedRung> rungs_;
-  const SystemInfo& system_;
+  SystemInfo system_;  ///< with the observables that are compared
 };
 
 }  // namespace
@@ -278,8 +278,9 @@ class Runs : public FinishedRungs {
 std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& files,
                                              const Catalogue& catalogue) {
   std::vector<FinishedRung> rungs = look_at_all(files, catalogue);
-  const SystemInfo& system = catalogue.info(rungs.front().config.system);
-  return std::make_unique<Runs>(std::move(rungs), system);
+  const RunConfig& first = rungs.front().config;
+  SystemInfo system = recorded_by_all(files, catalogue.info(first.system), first.options);
+  return std::make_unique<Runs>(std::move(rungs), std::move(system));
 }
 
 }  // namespace popflow

@@ -281,8 +281,8 @@ class CellComparison {
 /// Finished sweeps that belong together.
 class Sweeps : public FinishedRungs {
  public:
-  Sweeps(std::vector<SweptRung> rungs, const SystemInfo& system)
-      : rungs_(std::move(rungs)), system_(system) {}
+  Sweeps(std::vector<SweptRung> rungs, SystemInfo system)
+      : rungs_(std::move(rungs)), system_(std::move(system)) {}
 
   [[nodiscard]] std::string shared_numbers() const override {
     return popflow::shared_numbers(rungs_);
@@ -313,7 +313,7 @@ class Sweeps : public FinishedRungs {
 
  private:
   std::vector<SweptRung> rungs_;
-  const SystemInfo& system_;
+  SystemInfo system_;  ///< with the observables that are compared
 };
 
 }  // namespace
@@ -334,7 +334,8 @@ std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& 
     require_same_options(rungs.front().options(), other.options(), system);
     require_same_options(noisy_one(rungs).options(), other.options(), system);
   }
-  return std::make_unique<Sweeps>(std::move(rungs), system);
+  SystemInfo compared = recorded_by_all(files, system, rungs.front().cells->sweep().options);
+  return std::make_unique<Sweeps>(std::move(rungs), std::move(compared));
 }
 
 }  // namespace popflow

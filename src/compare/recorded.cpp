@@ -46,7 +46,8 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
   for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
   const DataFile& first = rungs_.front();
   for (const std::string& name : text::split_words(attribute(first, "", "observables")))
-    (attribute(first, name, "invariant").empty() ? moving_ : kept_).push_back(name);
+    if (file_.has_dataset(name + "_mean"))  // not all files that were compared may record it
+      (attribute(first, name, "invariant").empty() ? moving_ : kept_).push_back(name);
   statements_ = read_statements(file_, words_.size(), pairs_.size());
   if (asks_all()) return;
   for (const std::string& name : moving_) {

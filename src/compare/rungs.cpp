@@ -5,6 +5,7 @@
 
 #include "noise/noise_models.hpp"
 #include "noise/samples.hpp"
+#include "observed/observed_info.hpp"
 #include "options/methods.hpp"
 #include "plan/course.hpp"
 #include "popflow/math.hpp"
@@ -198,6 +199,29 @@ void check_rungs(const std::vector<std::string>& words, const std::string& optio
     throw UsageError(option + " names " + text::join(words, ",") + " alone; give at least two");
 }
 
+namespace {
+
+/// Throws UsageError where rungs have the sharpness of different coordinates.
+void require_one_sharpness(const Ladder& ladder, const SystemInfo& system) {
+  const auto reduced = [&](const Rung& rung) {
+    return is_reduced(system, rung.experiment->config.own);
+  };
+  const Rung& first = ladder.rungs.front();
+  for (const Rung& other : ladder.rungs) {
+    if (reduced(other) == reduced(first)) continue;
+    const Rung& narrow = reduced(first) ? first : other;
+    std::string words;
+    for (const OptionSetting& setting : system.unreduced)
+      words += " --" + setting.option + " " + setting.word;
+    throw UsageError("--sharpness: that of the rung " + narrow.word +
+                     " would be that of its reduced coordinates alone, and no others have these; "
+                     "give" +
+                     words);
+  }
+}
+
+}  // namespace
+
 std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
                                  Workers& workers) {
   const SystemInfo& system = catalogue.info(config.system);
@@ -236,6 +260,7 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
                          " compares the two");
       ladder.rungs.push_back(std::move(rung));
     }
+    if (records_sharpness(config.options)) require_one_sharpness(ladder, system);
     ladders.push_back(std::move(ladder));
   }
   return ladders;

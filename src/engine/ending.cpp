@@ -19,6 +19,7 @@ void Together::add(const Ending& run) {
     return;  // where it was says nothing
   }
   if (exit_code(outcome.kind) == ExitCode::limit && limited_++ == 0) limit_ = outcome.kind;
+  if (outcome.kind == Outcome::Kind::stopped) ++stopped_;
   if (!where_) where_ = run.where;
   if (*where_ != run.where) where_ = "undecided";
 }
@@ -27,10 +28,17 @@ Ending Together::ending() const {
   if (runs_ == 1) return first_;
   const std::string where = where_.value_or("undecided");
   if (interrupted_.kind == Outcome::Kind::interrupted) return {interrupted_, where};
+  const std::string of_all = " of " + std::to_string(runs_) + " runs ";
+  if (diverged_ == 0 && limited_ == 0 && stopped_ > 0) {
+    Outcome outcome;
+    if (stopped_ == runs_) outcome.kind = Outcome::Kind::stopped;
+    outcome.message = std::to_string(stopped_) + of_all +
+                      "stopped by the condition of --stop-when; 'stop_time' says when";
+    return {outcome, where};
+  }
   if (diverged_ == 0 && (limited_ == 0 || limited_ == runs_)) return {first_.outcome, where};
   Outcome outcome;
   outcome.kind = limit_;
-  const std::string of_all = " of " + std::to_string(runs_) + " runs ";
   if (limited_ > 0) outcome.message = std::to_string(limited_) + of_all + "ended at a limit";
   if (diverged_ > 0)
     outcome.message += (limited_ > 0 ? ", " + std::to_string(diverged_) + " "
@@ -48,6 +56,7 @@ ExitCode exit_code(Outcome::Kind kind) {
   switch (kind) {
     case Outcome::Kind::reached:
     case Outcome::Kind::steady:
+    case Outcome::Kind::stopped:
       return ExitCode::success;
     case Outcome::Kind::diverged:
       return ExitCode::diverged;

@@ -25,6 +25,7 @@ class Together {
  private:
   std::size_t runs_ = 0;
   std::size_t diverged_ = 0;
+  std::size_t stopped_ = 0;                       ///< ended by the condition of --stop-when
   std::size_t limited_ = 0;                       ///< ended at a limit
   Outcome::Kind limit_ = Outcome::Kind::reached;  ///< of the first run that did
   Ending first_;

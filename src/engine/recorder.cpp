@@ -5,6 +5,7 @@
 #include "engine/described.hpp"
 #include "engine/status.hpp"
 #include "outcome_index.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
@@ -86,6 +87,11 @@ void Recorder::record(std::size_t i, const Driver& driver) {
   system_.observe(driver.view(), driver.time(), values);
   for (std::size_t k = 0; k < values.size(); ++k)
     file_.write(system_.info().observables[k].name, place(i), values[k]);
+  const std::span<const ObservableInfo> of_rule = numbers_of_rule(system_);
+  values.resize(of_rule.size());
+  if (!of_rule.empty()) watched(system_)->rule_numbers(driver.time(), values);
+  for (std::size_t k = 0; k < of_rule.size(); ++k)
+    file_.write(of_rule[k].name, place(i), values[k]);
   if (system_.shape().stages) file_.write("stage", place(i), can_.stages->stage(driver.view()));
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == saves_) record_state(1, driver);

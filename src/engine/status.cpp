@@ -10,11 +10,11 @@ namespace popflow {
 
 namespace {
 
-constexpr std::array kWords = {"missing",    "complete",    "steady",  "diverged",
-                               "step_limit", "underflow",   "refused", "stuck",
-                               "running",    "interrupted", "failed"};
+constexpr std::array kWords = {"missing",    "complete",  "steady",      "diverged",
+                               "step_limit", "underflow", "refused",     "stuck",
+                               "stopped",    "running",   "interrupted", "failed"};
 static_assert(kWords.size() == static_cast<std::size_t>(Status::failed) + 1);
-constexpr std::size_t kWordsOfRuns = static_cast<std::size_t>(Status::stuck) + 1;
+constexpr std::size_t kWordsOfRuns = static_cast<std::size_t>(Status::stopped) + 1;
 
 }  // namespace
 
@@ -50,6 +50,8 @@ Status status_of(Outcome::Kind kind) {
       return Status::underflow;
     case Outcome::Kind::stuck:
       return Status::stuck;
+    case Outcome::Kind::stopped:
+      return Status::stopped;
     case Outcome::Kind::interrupted:
       break;
   }
@@ -59,7 +61,8 @@ Status status_of(Outcome::Kind kind) {
 Outcome::Kind outcome_kind(Status status) {
   for (const Outcome::Kind kind :
        {Outcome::Kind::reached, Outcome::Kind::steady, Outcome::Kind::diverged,
-        Outcome::Kind::step_limit, Outcome::Kind::underflow, Outcome::Kind::stuck})
+        Outcome::Kind::step_limit, Outcome::Kind::underflow, Outcome::Kind::stuck,
+        Outcome::Kind::stopped})
     if (status_of(kind) == status) return kind;
   return Outcome::Kind::interrupted;
 }

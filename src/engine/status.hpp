@@ -21,6 +21,7 @@ enum class Status {
   underflow,
   refused,  ///< a cell of a sweep, by its system
   stuck,
+  stopped,  ///< by the condition of --stop-when
   // For whole files alone, as words of their attribute `status`.
   running,
   interrupted,
@@ -42,7 +43,7 @@ Status status_of(Outcome::Kind kind);
 Outcome::Kind outcome_kind(Status status);
 /// Did the run end as it was meant to?
 inline bool ended_well(Status status) {
-  return status == Status::complete || status == Status::steady;
+  return status == Status::complete || status == Status::steady || status == Status::stopped;
 }
 
 /// Status of a run, as it stands in the variable `status`.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "endings.hpp"
 #include "flow/block_dopri5.hpp"
@@ -20,6 +21,7 @@
 #include "steppers/flow_methods.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
@@ -43,6 +45,7 @@ struct FlowDriver::Internals {
   StepControl<double> control;
   Capability<Switching> switching;
   Capability<Training> training;
+  const Watched* stopping;  ///< null: no condition ends the run
   bool has_stages;
   std::vector<double> switch_values;
   State between;                 ///< state within a step
@@ -68,6 +71,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       {.length = options_.dt.value_or(0), .jumps = can.jumps},
       can.switching,
       can.training,
+      popflow::stopping(system),
       static_cast<bool>(can.stages),
       {},
       {},
@@ -146,6 +150,9 @@ void FlowDriver::begin_interval() {
 Outcome FlowDriver::advance_to(double target) {
   StepControl<double>& control = in_->control;
   const double& t = control.at.t;
+  if (in_->stopping && !std::exchange(looked_, true) &&
+      in_->stopping->stop_function(view(), now()) < 0)
+    return stopped_at(t, at_time(t), in_->stopping->condition());
   if (!inside_interval_) begin_interval();
   inside_interval_ = true;
   if (at_rest()) {
@@ -180,9 +187,11 @@ Outcome FlowDriver::advance_to(double target) {
     }
 
     const double stop = next_stop(target);
-    double h =
-        to_switch_ ? *to_switch_ : control.step(stop, adaptive && !in_->stepper->falls_short());
+    double h = to_stop_     ? *to_stop_
+               : to_switch_ ? *to_switch_
+                            : control.step(stop, adaptive && !in_->stepper->falls_short());
     const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
+    if (trial.length < h) to_stop_.reset();  // a shorter step, on which the way goes on
     h = std::min(h, trial.length);
     const FineTime<double> there = control.end(h, stop);
     const double t_new = there.now();
@@ -192,12 +201,15 @@ Outcome FlowDriver::advance_to(double target) {
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
+      to_stop_.reset();
       if (!trial.finite && (!adaptive || (control.finite && !rhs_is_finite())))
         return not_finite_after(t, at_time(t), blame());
       control.update(false, trial, h, there);
       continue;
     }
-    if (!to_switch_ && find_switch(h, t_new, target)) continue;  // step ends there
+    // A step ends at a switch, and at the end of the run.
+    if (!to_switch_ && !to_stop_ && find_switch(h, t_new, target)) continue;
+    if (!to_stop_ && find_stop(h, t_new)) continue;
     if (find_events(h, t_new) || find_passages(h, t_new)) continue;
 
     in_->stepper->accept();
@@ -213,8 +225,16 @@ Outcome FlowDriver::advance_to(double target) {
       control.length = by / (in_->stepper->divisible() ? 2 : 1);
     repeats = false;
     if (stop < target && t == stop) pass_kink();
-    if (to_switch_) switch_now(target);
+    const bool switched = to_switch_.has_value();
+    if (switched) switch_now(target);
     if (options_.hooks.on_step) options_.hooks.on_step(t);
+    // A switch may move the state.
+    if (to_stop_ ||
+        (switched && in_->stopping && in_->stopping->stop_function(view(), now()) < 0)) {
+      to_stop_.reset();
+      inside_interval_ = t < target;
+      return stopped_at(t, at_time(t), in_->stopping->condition());
+    }
     if (at_rest()) control.at.t = target;
     if (options_.steady_tolerance && steady(h)) {
       inside_interval_ = t < target;
@@ -372,11 +392,18 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
     switch_now(target);
     return true;
   }
-  const auto by_steps = [&](double part) { return lowest(probe(part, h), now() + part * h); };
+  to_switch_ = first_negative(lowest, h, before, after) * h;
+  in_->stepper->reset();
+  return true;
+}
+
+double FlowDriver::first_negative(const std::function<double(StateView, double)>& function,
+                                  double h, double before, double after) {
+  const auto by_steps = [&](double part) { return function(probe(part, h), now() + part * h); };
   double end = 0;
   if (extend(h)) {
     const auto on_extension = [&](double part) {
-      return lowest(within(part, h), now() + part * h);
+      return function(within(part, h), now() + part * h);
     };
     end = bracketed_root(on_extension, 0, 1, before, after).second;
     // The step must end beyond the surface, but the dense output has an error: aim slightly
@@ -391,7 +418,24 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
   } else {
     end = bracketed_root(by_steps, 0, 1, before, after).second;
   }
-  to_switch_ = end < 1 - 1e-9 ? end * h : h;  // avoids a tiny step just before a target
+  return end < 1 - 1e-9 ? end : 1;  // avoids a tiny step just before a target
+}
+
+bool FlowDriver::find_stop(double h, double t_new) {
+  if (!in_->stopping) return false;
+  const auto function = [&](StateView x, double t) {
+    const double value = in_->stopping->stop_function(x, t);
+    return std::isnan(value) ? 1.0 : value;  // does not hold where it is undefined
+  };
+  const double after = function({x_new_, regime_}, t_new);
+  if (!(after < 0)) return false;
+  if (in_->stepper->divisible()) {
+    event_by_ = t_new;
+    in_->control.length = h / 2;
+    return true;
+  }
+  to_stop_ = first_negative(function, h, function(view(), now()), after) * h;
+  to_switch_.reset();  // would come later
   in_->stepper->reset();
   return true;
 }
@@ -451,6 +495,8 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   in_->events.restore(data);
   in_->passages.restore(view(), now(), data.numbers("passages"));
   to_switch_.reset();
+  to_stop_.reset();
+  looked_ = false;
   event_by_ = 0;
   in_->stepper->reset();
 }

@@ -9,9 +9,10 @@
 
 namespace popflow {
 
-/// Number of steps between checks of a state of `size` numbers for events, switches and non-finite
-/// entries. A check reads the whole state, but a sampled step of a large state changes only a small
-/// part, so checking after every step would cost more than the steps.
+/// Number of steps between checks of a state of `size` numbers for events, switches, the condition
+/// that ends the run and non-finite entries. A check reads the whole state, but a sampled step of a
+/// large state changes only a small part, so checking after every step would cost more than the
+/// steps.
 inline std::int64_t steps_between_checks(std::size_t size) {
   constexpr std::size_t kSmall = std::size_t{1} << 14;
   constexpr std::size_t kMost = 64;

@@ -11,6 +11,7 @@
 #include "noise/sde_methods.hpp"
 #include "noise/sde_place.hpp"
 #include "noise/step_loop.hpp"
+#include "numerics/directional_step.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
 
@@ -126,19 +127,11 @@ void SdeDriver::drift(const State& x, double t, State& f) {
 }
 
 void SdeDriver::subtract_jacobian(double factor, State& v) {
-  // J v by a central difference along v. Its length keeps both the third derivative and rounding
-  // negligible (1e-10 and 1e-11 of J v for functions that vary at the scale of the state).
+  // J v by a central difference along v.
   const State& here = in_->loop.x;
   State& x = in_->other;
-  double largest = 0;
-  std::size_t begin = 0;
-  for (const StateBlock& block : system_.shape().blocks) {
-    for (std::size_t i = begin; i < begin + block.size; ++i)
-      largest = std::max(largest, std::abs(v[i]) / (block.scale + std::abs(here[i])));
-    begin += block.size;
-  }
-  if (!(largest > 0) || !std::isfinite(largest)) return;
-  const double length = 1e-5 / largest;
+  const double length = directional_step(system_.shape().blocks, here, v);
+  if (!(length > 0)) return;
   State& plus = in_->f_other;
   State& minus = in_->f;
   for (std::size_t i = 0; i < v.size(); ++i) x[i] = here[i] + length * v[i];

@@ -16,6 +16,7 @@
 #include "noise/sde_place.hpp"
 #include "popflow/parameter.hpp"
 #include "steppers/largest_entry.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
@@ -279,7 +280,7 @@ bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   // Systems with passages are excluded: they would be checked only where an event may have
   // happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
-         system.shape().passages.empty() &&
+         stopping(system) == nullptr && system.shape().passages.empty() &&
          lanes->lane_formulas().sizes.entries <= kLargestNoisyLane &&
          sde_method(options.method).has_lanes() && noise_kind(options.noise).has_lanes &&
          options.modified_equation == 1 && options.coarsen == 1;

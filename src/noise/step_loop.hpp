@@ -1,19 +1,23 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "endings.hpp"
+#include "flow/step_length.hpp"
 #include "noise/crossings.hpp"
 #include "noise/guarded_state.hpp"
 #include "noise/switches.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
 /// Loop shared by the drivers with noise: discrete steps up to a target, with a check for events,
-/// switches and non-finite entries after each step, or less often if the state is large.
+/// switches, the condition that ends the run and non-finite entries after each step, or less often
+/// if the state is large.
 class StepLoop {
  public:
   /// Starts at the System's start and time 0. A `max_steps` of 0 means no limit.
@@ -21,6 +25,7 @@ class StepLoop {
       : x(start_of(system)),
         regime(regime_of(system)),
         crossings(system),
+        stopping_(stopping(system)),
         hooks_(std::move(hooks)),
         max_steps_(max_steps),
         switches_(system),
@@ -42,6 +47,7 @@ class StepLoop {
     regime = std::move(in_regime);
     guard_.keep(x, regime, steps);
     checked_ = true;
+    looked_ = false;
   }
 
   /// Steps until the pace arrives at the target. A Pace counts the steps of a driver:
@@ -57,6 +63,7 @@ class StepLoop {
   Outcome walk(Pace&& pace) {
     // A walk begins and ends only where the state has been checked.
     good_number_ = interval.number;
+    if (!std::exchange(looked_, true) && over(pace.time())) return stopped(pace);
     while (!pace.arrived()) {
       if (switches_.at_rest(view())) {
         pace.rest();
@@ -80,11 +87,21 @@ class StepLoop {
         crossings.update(view(), pace.time());
       }
       if (hooks_.on_step) hooks_.on_step(pace.time());
+      if (checked_ && over(pace.time())) return stopped(pace);
     }
     return {Outcome::Kind::reached, pace.time(), ""};
   }
 
  private:
+  /// Whether the condition that ends the run holds.
+  [[nodiscard]] bool over(double t) const {
+    return stopping_ != nullptr && stopping_->stop_function(view(), t) < 0;
+  }
+  template <class Pace>
+  [[nodiscard]] Outcome stopped(Pace& pace) const {
+    return stopped_at(pace.time(), at_time(pace.time()), stopping_->condition());
+  }
+
   /// Goes back to the last valid state.
   template <class Pace>
   Outcome diverged(Pace& pace) {
@@ -105,12 +122,14 @@ class StepLoop {
     return switching ? switching->first_regime() : Regime();
   }
 
+  const Watched* stopping_;  ///< null: no condition ends the run
   DriverHooks hooks_;
   std::int64_t max_steps_;
   Switches switches_;
   GuardedState guard_;
   std::int64_t good_number_ = 0;  ///< number of the interval's step at the last valid state
   bool checked_ = true;           ///< whether the state has been checked since the last step
+  bool looked_ = false;           ///< whether the condition that ends the run was looked at
 };
 
 }  // namespace popflow

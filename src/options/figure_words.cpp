@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "observed/observed_info.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
 
@@ -16,6 +17,9 @@ std::vector<std::string> names_of(const SystemInfo& system) {
     for (const auto& value : values) names.push_back(value.name);
   };
   add(system.observables);
+  if (std::ranges::find(system.observables, std::string(kSharpness), &ObservableInfo::name) !=
+      system.observables.end())
+    names.push_back(sharpness_threshold().name);
   add(system.fields);
   add(system.passages);
   add(system.events);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "observed/observed_info.hpp"
+#include "observed/stop_condition.hpp"
 #include "options/alternatives.hpp"
 #include "options/axis_words.hpp"
 #include "options/config_file.hpp"
@@ -277,7 +279,8 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   options::refuse(wrong);
   options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
-  options::require_figure(config.options, system);
+  require_observed(config.options, system);
+  options::require_figure(config.options, observed_info(system, config.options));
   return config;
 }
 
@@ -310,8 +313,26 @@ RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& 
   return config;
 }
 
+namespace {
+
+/// Words of --stop-when are those of flows alone, and a comparison's rungs go on equally long: it
+/// takes conditions. A configuration file may have been written for `run`.
+void leave_out_words_of_flows(RunConfig& config) {
+  Parameters& given = config.options;
+  if (!given.has("stop-when") || is_condition(given.word("stop-when"))) return;
+  if (given.origin("stop-when") != Origin::config)
+    throw UsageError("--stop-when is " + given.word("stop-when") +
+                     ", which ends flows alone; 'compare' takes a condition that ends the runs of "
+                     "all rungs, such as \"loss < 0.1\"");
+  options::reset(given, "stop-when");
+  pass_over(config, "stop-when");
+}
+
+}  // namespace
+
 RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>& args) {
   RunConfig config = resolved("compare", system, compare_options(), compare_options(), args);
+  leave_out_words_of_flows(config);
   check_saves(config.options);
   check_screen(config.options);
   return config;
@@ -352,6 +373,9 @@ bool acts(const Parameter& option, const Parameters& options_of_run) {
            lists(condition.words, options_of_run.text(condition.option));
   };
   if (!option.elsewhere.empty() && std::ranges::all_of(option.elsewhere, met)) return true;
+  if (option.kind == Kind::text && !option.words.empty() && options_of_run.has(option.name) &&
+      !lists(option.words, options_of_run.word(option.name)))
+    return true;
   const std::string method = options_of_run.has("method") ? options_of_run.word("method") : "";
   return lists(option.modes, options_of_run.word("mode")) &&
          (method.empty() || lists(option.methods, method));

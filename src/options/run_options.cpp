@@ -231,17 +231,32 @@ std::vector<Row> own_rows() {
         .meaning = "which records carry the full state; observables are always recorded",
         .words = {"all", "ends", "none"},
         .default_note = "all, or ends where all would exceed 1 GiB"}},
-      {{.name = "stop-when",
-        .kind = Kind::word,
+      {{.name = "record-observables",
+        .kind = Kind::text,
+        .default_text = "all",
+        .meaning = "the observables that the file keeps, separated by commas"}},
+      {{.name = "sharpness",
+        .kind = Kind::flag,
         .default_text = "",
-        .meaning = "end early: steady once the right-hand side's norm has stayed below "
+        .meaning = "record the largest eigenvalue of the loss's Hessian as the observable "
+                   "sharpness, and beside it sharpness_threshold, beyond which steps of the "
+                   "training rule are unstable"}},
+      {{.name = "stop-when",
+        .kind = Kind::text,
+        .default_text = "",
+        .meaning = "end early, in all modes once a condition on an observable holds, such as "
+                   "\"loss < 0.1\" (with <, <=, > or >= and a number): a flow where it begins to "
+                   "hold, a noisy run after the first step at whose end it does; flows also steady "
+                   "once the right-hand side's norm has stayed below "
                    "--steady-tolerance while t grew by half of itself and by at least 10; stuck "
                    "once the pace of 100000 steps puts the end out of reach of 1e8 (or "
                    "--max-steps, if more); either",
         .words = {"steady", "stuck", "either"},
         .default_note = "off",
         .modes = kFlow},
-       {.offered = false}},
+       {.meaning = "end every run once a condition on an observable holds, such as "
+                   "\"loss < 0.1\" (with <, <=, > or >= and a number): a flow where it begins to "
+                   "hold, a noisy run after the first step at whose end it does"}},
       {{.name = "steady-tolerance",
         .kind = Kind::real,
         .default_text = "1e-9",
@@ -631,9 +646,20 @@ const ParameterTable& sweep_options() {
 }
 
 bool can_be_swept(std::string_view option) {
-  constexpr std::array<std::string_view, 12> others = {
-      "mode", "saves",     "save-spacing", "save-first", "save-at",          "state",
-      "runs", "first-run", "threads",      "shard",      "checkpoint-every", "figure"};
+  constexpr std::array<std::string_view, 14> others = {"mode",
+                                                       "saves",
+                                                       "save-spacing",
+                                                       "save-first",
+                                                       "save-at",
+                                                       "state",
+                                                       "runs",
+                                                       "first-run",
+                                                       "threads",
+                                                       "shard",
+                                                       "figure",
+                                                       "checkpoint-every",
+                                                       "record-observables",
+                                                       "sharpness"};
   return describes_run(option) && std::find(others.begin(), others.end(), option) == others.end();
 }
 

@@ -27,6 +27,7 @@ FlowPlan flow_plan(const Parameters& o) {
   driver.max_steps = o.integer("max-steps");
   const std::string stop = o.has("stop-when") ? o.word("stop-when") : "";
   if (stop == "steady" || stop == "either") driver.steady_tolerance = o.real("steady-tolerance");
+  plan.may_stop_early = !stop.empty();
   driver.stop_when_stuck = stop == "stuck" || stop == "either";
   return plan;
 }

@@ -18,6 +18,7 @@ struct FlowPlan {
   const FlowMethod* method = nullptr;
   FlowDriver::Options driver = {};  ///< without hooks
   bool lanes = false;
+  bool may_stop_early = false;  ///< whether --stop-when may end it
 };
 
 /// Plan of the flow with Gaussian noise.

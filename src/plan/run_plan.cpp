@@ -11,10 +11,6 @@ namespace popflow {
 
 namespace {
 
-bool may_stop_early(const FlowPlan& flow) {
-  return flow.driver.steady_tolerance || flow.driver.stop_when_stuck;
-}
-
 /// Whether lanes are used; `any` says whether the system has them.
 bool takes_lanes(const Parameters& options, bool any, bool by_itself, const std::string& whose) {
   const std::string& kernel = options.word("kernel");
@@ -34,9 +30,8 @@ void complete(FlowPlan& flow, const Parameters& options, const System& system, d
                               : can.in_lanes.why_not().empty()
                                   ? ""
                                   : " (" + can.in_lanes.why_not() + ")";
-  flow.lanes =
-      takes_lanes(options, has_flow_lanes(system, flow.driver.method, may_stop_early(flow)),
-                  asked == Asked::in_sweep, "the flow of " + system.info().name + why_not);
+  flow.lanes = takes_lanes(options, has_flow_lanes(system, flow.driver.method, flow.may_stop_early),
+                           asked == Asked::in_sweep, "the flow of " + system.info().name + why_not);
 }
 
 void complete(SdePlan& sde, const Parameters& options, const System& system) {
@@ -93,7 +88,7 @@ bool cell_in_lanes(const FlowPlan& flow, const Parameters& options, const System
   const std::string& kernel = options.word("kernel");
   return kernel == "lanes" ||
          (kernel == "auto" && info.flow_in_lanes &&
-          flow_lanes_take(flow.driver.method, may_stop_early(flow)) && info.flow_in_lanes(own));
+          flow_lanes_take(flow.driver.method, flow.may_stop_early) && info.flow_in_lanes(own));
 }
 
 double bytes_of_states(const RunPlan& plan, const System& system) {

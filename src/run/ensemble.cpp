@@ -219,6 +219,10 @@ std::optional<Ending> RecordedRuns::ended(std::size_t run) const {
       outcomes_[run] <= static_cast<std::int64_t>(known.size()))
     ending.where = known[static_cast<std::size_t>(outcomes_[run] - 1)].word;
   if (is(status_[run], Status::complete)) return ending;
+  if (is(status_[run], Status::stopped)) {
+    ending.outcome.kind = Outcome::Kind::stopped;
+    return ending;
+  }
   if (!is(status_[run], Status::diverged)) return std::nullopt;
   ending.outcome.kind = Outcome::Kind::diverged;
   ending.outcome.diverged_at = times_[run];

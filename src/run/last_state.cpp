@@ -4,6 +4,7 @@
 
 #include "engine/restart.hpp"
 #include "engine/status.hpp"
+#include "observed/observed.hpp"
 #include "options/description.hpp"
 #include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
@@ -39,6 +40,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   last.x = std::move(restart.x);
   last.regime = std::move(restart.regime);
   last.t = file.number_attribute("", "continues_at").value_or(0) + restart.t;
+  last.system = unobserved(std::move(last.system));
   forget_training(last.system, last.x);
   return last;
 }
@@ -69,6 +71,7 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
   Made made = catalogue.make(config.system, config.own, circumstances.setting, workers);
   require_shape(*made.system);
   made.system = as_trained(std::move(made.system), config.options, made.own);
+  made.system = as_observed(std::move(made.system), config.options, made.own);
   return made;
 }
 

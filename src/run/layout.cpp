@@ -7,6 +7,7 @@
 #include "engine/described.hpp"
 #include "engine/restart.hpp"
 #include "engine/specs.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
@@ -94,6 +95,8 @@ void add_observables(GroupSpec& root, const System& system, const RunPlan& plan)
     }
     root.variables.push_back(std::move(observable));
   }
+  for (const ObservableInfo& info : numbers_of_rule(system))
+    root.variables.push_back(variable_of(info, system.info(), of_each_run(plan, {"time"})));
 }
 
 void add_passages(GroupSpec& root, const System& system, const RunPlan& plan) {

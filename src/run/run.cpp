@@ -40,7 +40,8 @@ ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, 
   }
   if (outcome.kind == Outcome::Kind::interrupted)
     screen.warning(how_to_resume(outcome, screen.program(), path));
-  else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady)
+  else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady &&
+           outcome.kind != Outcome::Kind::stopped)
     screen.warning(path + ": " + outcome.message);
   return exit_code(outcome.kind);
 }

@@ -8,6 +8,8 @@
 
 #include "engine/drivers.hpp"
 #include "engine/memory_of_runs.hpp"
+#include "observed/observed.hpp"
+#include "observed/observed_info.hpp"
 #include "options/training_options.hpp"
 #include "popflow/error.hpp"
 #include "sweep/refusal.hpp"
@@ -46,6 +48,7 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
       refusals_(refusals),
       keep_going_(cells.sweep().options.flag("keep-going")),
       options_vary_(cells.own_seeds()),
+      observed_(cells.sweeps("stop-when") || !is_unobserved(cells.base().options)),
       trained_(trains(cells)),
       config_(cells.base()) {
   const std::vector<std::string>& starts = new_start_.parameters;
@@ -58,7 +61,7 @@ CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalog
                          std::find(starts.begin(), starts.end(), swept.name()) != starts.end();
       if (start)
         along = std::max(along, Difference::start);
-      else if (own || trained_ || is_of_setting(swept.name()))
+      else if (own || trained_ || is_of_setting(swept.name()) || swept.name() == "stop-when")
         along = Difference::problem;
       options_vary_ = options_vary_ || !own;
     }
@@ -151,8 +154,9 @@ std::unique_ptr<System> CellRunner::make_system() {
     continued_ = ContinuedRuns::of(config_.options);
   }
   Made made = catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_);
-  return trained_ ? as_trained(std::move(made.system), config_.options, made.own)
-                  : std::move(made.system);
+  if (trained_) made.system = as_trained(std::move(made.system), config_.options, made.own);
+  if (observed_) made.system = as_observed(std::move(made.system), config_.options, made.own);
+  return std::move(made.system);
 }
 
 std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
@@ -168,8 +172,8 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
   } else {
     system = make_system();
   }
-  // new_start_ knows nothing of a rule that stands before the System.
-  if (new_start_.give && !trained_) known_.push_back(system);
+  // new_start_ knows nothing of what stands before the System.
+  if (new_start_.give && !trained_ && !observed_) known_.push_back(system);
   return system;
 }
 

@@ -112,6 +112,7 @@ class CellRunner {
   Refusals* refusals_ = nullptr;
   bool keep_going_ = false;           ///< are refused cells to be marked?
   bool options_vary_ = false;         ///< do options of `run` differ between cells?
+  bool observed_ = false;             ///< whether what is watched differs from the System's own
   bool trained_ = false;              ///< whether any cell trains by a rule other than plain SGD
   RunConfig config_;                  ///< of the last cell
   std::optional<std::uint64_t> set_;  ///< its number, if config_ is whole

@@ -7,6 +7,7 @@
 
 #include "engine/described.hpp"
 #include "engine/specs.hpp"
+#include "observed/observed_info.hpp"
 #include "plan/course.hpp"
 #include "popflow/error.hpp"
 #include "run/last_state.hpp"
@@ -132,6 +133,16 @@ bool may_have_finals(const Cells& cells, const SystemInfo& info) {
   });
 }
 
+/// Numbers of the training rule that cells can have.
+std::vector<ObservableInfo> of_rule_in(const Cells& cells) {
+  const Parameters& options = cells.sweep().options;
+  const bool memory = options.given("optimizer") || cells.sweeps("optimizer");
+  const bool descent =
+      cells.sweeps("method") || (options.has("method") && options.word("method") == "euler");
+  if (!records_sharpness(options) || !(cells.noisy() || memory || descent)) return {};
+  return {sharpness_threshold()};
+}
+
 }  // namespace
 
 std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
@@ -141,7 +152,8 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
 }
 
 Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
-    : info(catalogue.info(cells.sweep().system)),
+    : info(observed_info(catalogue.info(cells.sweep().system), cells.sweep().options)),
+      of_rule(of_rule_in(cells)),
       series(cells.sweep().options.word("record") == "series"),
       noisy(cells.noisy()) {
   add_ends();
@@ -158,11 +170,13 @@ void Columns::add_ends() {
   if (!info.outcomes.empty())
     outcome = of_run.add(outcome_of(info, {}, "where the run has ended (-1: it is missing)"));
   observables = of_run.width;
-  for (const ObservableInfo& one : info.observables) {
+  const auto add = [&](const ObservableInfo& one) {
     VariableSpec spec = variable_of(one, info, {}, Recorded::at_end);
     if (series) spec.name += "_end";
     of_run.add(std::move(spec));
-  }
+  };
+  std::ranges::for_each(info.observables, add);
+  std::ranges::for_each(of_rule, add);
   events = of_run.width;
   for (const EventInfo& one : info.events) of_run.add(time_of(one, {}));
 }
@@ -226,8 +240,11 @@ void Columns::add_series(const Cells& cells) {
                                    : static_cast<std::size_t>(options.integer("saves"));
   }
   series_at = of_run.width;
-  for (const ObservableInfo& one : info.observables)
+  const auto add = [&](const ObservableInfo& one) {
     of_run.add(variable_of(one, info, {own_times ? "save" : "time"}), saves);
+  };
+  std::ranges::for_each(info.observables, add);
+  std::ranges::for_each(of_rule, add);
 }
 
 void Columns::add_cell(const Cells& cells) {

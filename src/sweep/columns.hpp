@@ -38,7 +38,8 @@ struct Columns {
   /// with the cell, unless such cells are to be marked.
   Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers);
 
-  const SystemInfo& info;
+  const SystemInfo info;                      ///< with the observables that are recorded
+  const std::vector<ObservableInfo> of_rule;  ///< numbers of the training rule beside them
   Table of_run;
   Table of_cell;
   bool series = false;

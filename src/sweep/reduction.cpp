@@ -30,7 +30,8 @@ std::string text_of(const VariableSpec& spec) {
   return spec.name;
 }
 
-/// Status of runs that ended in several ways: a limit takes precedence.
+/// Status of runs that ended in several ways: a limit takes precedence. Some that were stopped and
+/// others that reached the end are complete together.
 Status mixed(const std::vector<std::uint64_t>& counts) {
   for (const Status limit : {Status::step_limit, Status::underflow, Status::stuck})
     if (counts[static_cast<std::size_t>(limit)] > 0) return limit;

@@ -9,13 +9,14 @@
 
 #include "engine/status.hpp"
 #include "outcome_index.hpp"
+#include "watched.hpp"
 
 namespace popflow {
 
 void RowWriter::save(std::size_t i, const Driver& driver) {
   if (!columns_.series || i >= columns_.saves) return;
-  std::vector<double> values(columns_.info.observables.size());
-  of_.system->observe(driver.view(), driver.time(), values);
+  std::vector<double> values(columns_.info.observables.size() + columns_.of_rule.size());
+  observe(driver, values);
   for (std::size_t k = 0; k < values.size(); ++k)
     row_[columns_.series_at + k * columns_.saves + i] = values[k];
   if (columns_.own_times && !columns_.noisy) cell_row_[columns_.cell_times + i] = driver.time();
@@ -31,8 +32,7 @@ void RowWriter::finish(const Outcome& outcome, const Driver& driver) {
   if (!columns_.info.outcomes.empty() && of_.outcomes != nullptr)
     row_[columns_.outcome] = static_cast<double>(
         outcome_index(columns_.info, of_.outcomes->outcome(driver.view(), driver.time())));
-  system.observe(driver.view(), driver.time(),
-                 row_.subspan(columns_.observables, columns_.info.observables.size()));
+  observe(driver, row_.subspan(columns_.observables, columns_.events - columns_.observables));
   const std::vector<EventInfo>& events = columns_.info.events;
   for (const FoundEvent& found : driver.events())
     for (std::size_t i = 0; i < events.size(); ++i)
@@ -42,6 +42,15 @@ void RowWriter::finish(const Outcome& outcome, const Driver& driver) {
     of_.final_values->final_values(driver.view(), driver.time(),
                                    row_.subspan(columns_.finals, columns_.info.finals.size()));
   write_state(driver);
+}
+
+void RowWriter::observe(const Driver& driver, std::span<double> values) const {
+  const std::size_t observables = columns_.info.observables.size();
+  of_.system->observe(driver.view(), driver.time(), values.first(observables));
+  if (columns_.of_rule.empty()) return;
+  std::fill(values.begin() + static_cast<std::ptrdiff_t>(observables), values.end(), std::nan(""));
+  if (!numbers_of_rule(*of_.system).empty())
+    watched(*of_.system)->rule_numbers(driver.time(), values.subspan(observables));
 }
 
 void RowWriter::write_state(const Driver& driver) {

@@ -36,6 +36,8 @@ class RowWriter final : public TrajectorySink {
   void finish(const Outcome& outcome, const Driver& driver) override;
 
  private:
+  /// Writes the observables, then the numbers of the training rule.
+  void observe(const Driver& driver, std::span<double> values) const;
   void write_state(const Driver& driver);
 
   const Columns& columns_;

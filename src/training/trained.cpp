@@ -46,13 +46,6 @@ std::vector<double> rates_of_entries(const std::vector<std::pair<std::string, do
   return factors;
 }
 
-/// Whether the System's coordinates are others than those of the unreduced System.
-bool is_reduced(const SystemInfo& info, const Parameters& own) {
-  return std::ranges::any_of(info.unreduced, [&](const OptionSetting& setting) {
-    return own.text(setting.option) != setting.word;
-  });
-}
-
 /// Whether the right-hand side is another than minus the gradient: preconditioned, or projected.
 bool is_preconditioned(const System& system) {
   const Capability<GradientFlow> flow = system.capabilities().gradient_flow;
@@ -201,6 +194,19 @@ void Trained::lane_parameters(std::span<double> of) const {
   TrainingLanes::write_numbers(plan_, of.subspan(own));
 }
 
+bool Trained::step_scales(StateView x, double t, std::span<double> scales) const {
+  const RuleArrays<const double> parts = plan_.rule->parts(x.data(), size_);
+  const RuleInstant<double> now = clock().at(t, plan_.schedule.at(t));
+  if (plan_.rule->has_u && !(t > 0)) return false;
+  for (std::size_t i = 0; i < size_; ++i) {
+    scales[i] = rates_.empty() ? 1 : rates_[i];
+    if (!plan_.rule->has_u) continue;
+    const double u = std::max(parts.u[i], 0.0) / now.corrected2;
+    scales[i] /= std::sqrt(u) + plan_.numbers.epsilon;
+  }
+  return true;
+}
+
 void Trained::observe(StateView x, double t, std::span<double> values) const {
   system_->observe(own(x), t, values);
 }
@@ -235,6 +241,12 @@ std::string Trained::outcome(StateView x, double t) const {
 }
 void Trained::final_values(StateView x, double t, std::span<double> values) const {
   can_.final_values->final_values(own(x), t, values);
+}
+
+bool is_reduced(const SystemInfo& info, const Parameters& own) {
+  return std::ranges::any_of(info.unreduced, [&](const OptionSetting& setting) {
+    return own.text(setting.option) != setting.word;
+  });
 }
 
 std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,

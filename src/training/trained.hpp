@@ -57,6 +57,13 @@ class Trained final : public System,
   [[nodiscard]] bool takes_squares() const override { return plan_.rule->has_u; }
   [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
 
+  /// Whether steps along a direction are longer in some entries than in others.
+  [[nodiscard]] bool scales_steps() const { return plan_.rule->has_u || !rates_.empty(); }
+  /// Writes by what the rule multiplies each entry of a direction, besides the learning rate: the
+  /// factor on the entry's rate, over sqrt(u) + epsilon for rules with a second moment. Returns
+  /// false where such a rule has no second moment yet.
+  [[nodiscard]] bool step_scales(StateView x, double t, std::span<double> scales) const;
+
   // Capabilities of the System, on its part of the state.
   void event_functions(StateView x, double t, std::span<double> values) const override;
   [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
@@ -93,6 +100,10 @@ class Trained final : public System,
   std::vector<double> zero_;         ///< where its parameters are 0; empty: at 0
   LaneFormulas lane_formulas_ = {};  ///< of the System, with the rule, where there are any
 };
+
+/// Whether the System's coordinates are others than those of the unreduced System; `own` are its
+/// own parameters.
+bool is_reduced(const SystemInfo& info, const Parameters& own);
 
 /// The System as options of `run` train it; under plain SGD it is returned as it is. `own` are its
 /// own parameters. Throws UsageError, with the reason, where its coordinates do not allow the rule.

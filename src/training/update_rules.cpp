@@ -64,6 +64,16 @@ struct NoisyStepRows {
   }
 };
 
+// Limits of stability, by the characteristic polynomials of the steps along an eigenvector
+// (docs/training.md derives them).
+
+double limit_of_sgd(const RuleNumbers<double>& /*of*/) { return 2; }
+double limit_of_momentum(const RuleNumbers<double>& of) { return 2 * (1 + of.beta1); }
+double limit_of_nesterov(const RuleNumbers<double>& of) {
+  return 2 * (1 + of.beta1) / (1 + 2 * of.beta1);
+}
+double limit_of_adam(const RuleNumbers<double>& of) { return 2 * (1 + of.beta1) / (1 - of.beta1); }
+
 /// A row with the formulas of a rule.
 template <class Rule>
 UpdateRule of(UpdateRule row) {
@@ -82,33 +92,39 @@ std::span<const UpdateRule> update_rules() {
   static const std::array all = {
       of<rules::Sgd>({.name = "sgd",
                       .meaning = "plain steps along the minibatch direction",
-                      .source = "Li, Tai, E 2017, arXiv 1511.06251"}),
+                      .source = "Li, Tai, E 2017, arXiv 1511.06251",
+                      .stability = limit_of_sgd}),
       of<rules::Momentum>({.name = "momentum",
                            .meaning = "heavy ball, with --momentum",
                            .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
-                           .has_m = true}),
+                           .has_m = true,
+                           .stability = limit_of_momentum}),
       of<rules::Nesterov>({.name = "nesterov",
                            .meaning = "Nesterov's, as PyTorch writes it",
                            .source = "Nesterov 1983; Sutskever et al. 2013",
-                           .has_m = true}),
+                           .has_m = true,
+                           .stability = limit_of_nesterov}),
       of<rules::RmsProp>({.name = "rmsprop",
                           .meaning = "by the root of a mean of squares, with --beta2",
                           .source = "Tieleman, Hinton 2012",
                           .has_u = true,
-                          .default_beta2 = 0.99}),
+                          .default_beta2 = 0.99,
+                          .stability = limit_of_sgd}),
       of<rules::Adam>({.name = "adam",
                        .meaning = "both moments, their bias corrected",
                        .source = "Kingma, Ba 2015, arXiv 1412.6980",
                        .has_m = true,
                        .has_u = true,
-                       .corrects_bias = true}),
+                       .corrects_bias = true,
+                       .stability = limit_of_adam}),
       of<rules::Adam>({.name = "adamw",
                        .meaning = "adam, with weight decay beside it",
                        .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
                        .has_m = true,
                        .has_u = true,
                        .corrects_bias = true,
-                       .decays_beside = true}),
+                       .decays_beside = true,
+                       .stability = limit_of_adam}),
       of<rules::SignSgd>({.name = "signsgd",
                           .meaning = "by the signs of gradients",
                           .source = "Bernstein et al. 2018, arXiv 1802.04434",

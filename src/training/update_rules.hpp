@@ -54,6 +54,11 @@ struct UpdateRule {
   void (*flow_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
   void (*noisy_step_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
 
+  /// Largest eigenvalue of the rule's own Hessian, times the learning rate, up to which its steps
+  /// on a quadratic loss are stable; null: no such limit is known. That of an adaptive rule is
+  /// divided by sqrt(u) + epsilon, which must change slowly.
+  double (*stability)(const RuleNumbers<double>& of) = nullptr;
+
   /// Numbers that it carries for each of the System's.
   [[nodiscard]] std::size_t memory() const {
     return static_cast<std::size_t>(has_m) + static_cast<std::size_t>(has_u);

@@ -10,7 +10,7 @@ TEST_CASE("a status has one number and one word in all files", "[fast][engine]")
   // Files hold these numbers: they never change.
   CHECK(run_status_words() == std::vector<std::string>{"missing", "complete", "steady", "diverged",
                                                        "step_limit", "underflow", "refused",
-                                                       "stuck"});
+                                                       "stuck", "stopped"});
   for (int i = 0; i <= static_cast<int>(Status::failed); ++i) {
     const auto status = static_cast<Status>(i);
     CHECK(status_of_word(status_word(status)) == status);
@@ -22,12 +22,12 @@ TEST_CASE("a status has one number and one word in all files", "[fast][engine]")
 TEST_CASE("an outcome and its status say the same", "[fast][engine]") {
   using Kind = Outcome::Kind;
   for (const Kind kind : {Kind::reached, Kind::steady, Kind::diverged, Kind::step_limit,
-                          Kind::underflow, Kind::stuck, Kind::interrupted})
+                          Kind::underflow, Kind::stuck, Kind::stopped, Kind::interrupted})
     CHECK(outcome_kind(status_of(kind)) == kind);
   for (const Status status : {Status::missing, Status::refused, Status::running, Status::failed})
     CHECK(outcome_kind(status) == Kind::interrupted);
   for (const char* word : {"running", "interrupted", "failed"}) CHECK(is_unfinished(word));
-  for (const char* word : {"complete", "steady", "diverged", "stuck", "missing", ""})
+  for (const char* word : {"complete", "steady", "diverged", "stuck", "stopped", "missing", ""})
     CHECK_FALSE(is_unfinished(word));
 }
 

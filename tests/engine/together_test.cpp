@@ -80,3 +80,24 @@ TEST_CASE("Of one run all is told", "[fast][run]") {
   CHECK(one.outcome.diverged_at == 3);
   CHECK(one.where == "local");
 }
+
+TEST_CASE("Runs that a condition stopped are stopped together", "[fast][run]") {
+  const auto stopped = [](double t) {
+    return Ending{{How::stopped, t, "stopped at t = 1: loss < 0.1"}, "global"};
+  };
+  const Ending one = together({stopped(1)});
+  CHECK(one.outcome.kind == How::stopped);
+  CHECK(one.outcome.message == "stopped at t = 1: loss < 0.1");
+  const Ending all = together({stopped(1), stopped(2)});
+  CHECK(all.outcome.kind == How::stopped);
+  CHECK(all.outcome.message ==
+        "2 of 2 runs stopped by the condition of --stop-when; 'stop_time' says when");
+  const Ending some = together({ending(How::reached, "global"), stopped(2)});
+  CHECK(some.outcome.kind == How::reached);
+  CHECK(some.outcome.message ==
+        "1 of 2 runs stopped by the condition of --stop-when; 'stop_time' says when");
+  CHECK(exit_code(How::stopped) == ExitCode::success);
+  CHECK(together({ending(How::diverged, "", 3), stopped(2)})
+            .outcome.message.find("1 of 2 runs "
+                                  "diverged") == 0);
+}

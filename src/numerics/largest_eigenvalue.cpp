@@ -1,0 +1,89 @@
+#include "numerics/largest_eigenvalue.hpp"
+
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+namespace popflow {
+
+namespace {
+
+// Numbers of the basis in memory.
+constexpr std::size_t kMostNumbers = std::size_t{1} << 25;
+constexpr std::size_t kLeastBasis = 20;
+constexpr std::size_t kMostBasis = 200;
+// Relative rounding of operators, which may be differences of functions.
+constexpr double kRoundingOfOperator = 1e-9;
+
+using Eigen::Index;
+
+}  // namespace
+
+LargestEigenvalue largest_eigenvalue(
+    const std::function<void(std::span<const double> v, std::span<double> out)>& apply,
+    std::vector<double> start, double tolerance, std::size_t most_products) {
+  const std::size_t n = start.size();
+  LargestEigenvalue found;
+  Eigen::Map<Eigen::VectorXd> first(start.data(), static_cast<Index>(n));
+  const double norm = n > 0 ? first.norm() : 0;
+  if (!(norm > 0)) {  // a space without directions
+    found.converged = norm == 0;
+    return found;
+  }
+  const auto most =
+      static_cast<Index>(std::min(n, std::clamp(kMostNumbers / n, kLeastBasis, kMostBasis)));
+  Eigen::MatrixXd basis(static_cast<Index>(n), most + 1);
+  Eigen::MatrixXd projected = Eigen::MatrixXd::Zero(most, most);  // its upper triangle
+  Eigen::VectorXd image(static_cast<Index>(n));
+  basis.col(0) = first / norm;
+  Index known = 0;  // columns whose images are in `projected`
+  for (std::size_t products = 0; products < most_products; ++products) {
+    apply({basis.col(known).data(), n}, {image.data(), n});
+    if (!image.allFinite()) return {std::nan(""), std::nan(""), false};
+    const auto so_far = basis.leftCols(known + 1);
+    const Eigen::VectorXd along = so_far.transpose() * image;
+    projected.col(known).head(known + 1) = along;
+    image -= so_far * along;
+    image -= so_far * (so_far.transpose() * image);
+    const double rest = image.norm();
+    ++known;
+
+    // To solve the small problem after every product would cost more than the products.
+    constexpr Index kBetween = 5;
+    const bool looks = known < kBetween || known % kBetween == 0 || known == most;
+    if (!looks && rest > 0) {
+      basis.col(known) = image / rest;
+      continue;
+    }
+    const Eigen::MatrixXd symmetric =
+        projected.topLeftCorner(known, known).selfadjointView<Eigen::Upper>();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz(symmetric);
+    const Eigen::VectorXd& values = ritz.eigenvalues();
+    const Index last = known - 1;
+    found.value = values[last];
+    found.residual = rest * std::abs(ritz.eigenvectors()(last, last));
+    const double size = values.cwiseAbs().maxCoeff();
+    const double rounding = kRoundingOfOperator * size;
+    found.converged = found.residual <= std::max(tolerance * std::abs(found.value), rounding) ||
+                      static_cast<std::size_t>(known) == n;
+    // A single direction says nothing of the others, unless there are none.
+    if (found.converged && (known > 1 || n == 1 || rest <= rounding)) return found;
+    found.converged = false;
+    if (known < most) {
+      basis.col(known) = image / rest;
+      continue;
+    }
+    // Goes on from the leading half of the Ritz vectors.
+    const Index kept = std::max<Index>(1, most / 2);
+    const Eigen::MatrixXd leading = ritz.eigenvectors().rightCols(kept);
+    basis.leftCols(kept) = (basis.leftCols(known) * leading).eval();
+    projected.setZero();
+    projected.topLeftCorner(kept, kept).diagonal() = values.tail(kept);
+    basis.col(kept) = image / rest;
+    known = kept;
+  }
+  return found;
+}
+
+}  // namespace popflow

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "observed/sharpness.hpp"
+#include "observed/stop_condition.hpp"
+#include "popflow/parameter.hpp"
+#include "popflow/system.hpp"
+#include "watched.hpp"
+
+namespace popflow {
+
+/// A System of which a run watches other things than all its observables: it records some of them,
+/// or the sharpness too, and may end the run on a condition. State, dynamics and capabilities are
+/// the System's own.
+class Observed final : public System, public Watched {
+ public:
+  /// `own` are the System's own parameters. Throws UsageError for observables that it does not
+  /// have.
+  Observed(std::unique_ptr<System> system, const Parameters& options, const Parameters& own);
+
+  // System
+  [[nodiscard]] const SystemInfo& info() const override { return info_; }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] Capabilities capabilities() const override;
+  void start(std::span<double> x) const override { system_->start(x); }
+  void rhs(StateView x, double t, std::span<double> dxdt) const override {
+    system_->rhs(x, t, dxdt);
+  }
+  void observe(StateView x, double t, std::span<double> values) const override;
+  void field(std::string_view name, StateView x, double t, const FieldSink& sink) const override {
+    system_->field(name, x, t, sink);
+  }
+  [[nodiscard]] GroupSpec problem() const override { return system_->problem(); }
+  [[nodiscard]] std::vector<VariableSpec> constants_of_fields() const override {
+    return system_->constants_of_fields();
+  }
+  [[nodiscard]] double default_end() const override { return system_->default_end(); }
+  [[nodiscard]] double first_stage_time() const override { return system_->first_stage_time(); }
+  [[nodiscard]] std::vector<Note> notes() const override;
+
+  // Watched
+  [[nodiscard]] bool stops() const override { return condition_.has_value(); }
+  [[nodiscard]] double stop_function(StateView x, double t) const override;
+  [[nodiscard]] std::string condition() const override { return condition_->words; }
+  [[nodiscard]] std::span<const ObservableInfo> of_rule() const override;
+  void rule_numbers(double t, std::span<double> values) const override;
+
+  /// Gives the System up, after which nothing else may be asked.
+  std::unique_ptr<System> release() { return std::move(system_); }
+
+ private:
+  /// Writes the System's observables at x to `all`, and the sharpness behind them if `sharpness`.
+  void observe_all(StateView x, double t, bool sharpness, std::vector<double>& all) const;
+
+  std::unique_ptr<System> system_;
+  SystemInfo info_;  ///< with the observables that are recorded
+  Shape shape_;
+  std::vector<std::size_t> recorded_;  ///< their places among the System's
+  std::optional<StopCondition> condition_;
+  std::size_t conditioned_ = 0;  ///< place of the condition's observable
+  std::optional<Sharpness> sharpness_;
+  std::optional<StabilityLimit> limit_;
+  bool reduced_ = false;  ///< coordinates other than those of the parameters
+};
+
+/// The System as options of `run` watch it; it is returned as it is where they record all
+/// observables, no others, and state no condition.
+std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Parameters& options,
+                                    const Parameters& own);
+
+/// The System alone.
+std::unique_ptr<System> unobserved(std::unique_ptr<System> system);
+
+}  // namespace popflow

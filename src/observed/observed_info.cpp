@@ -1,0 +1,167 @@
+#include "observed/observed_info.hpp"
+
+#include <algorithm>
+
+#include "observed/stop_condition.hpp"
+#include "popflow/error.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+constexpr const char* kAll = "all";
+
+bool is_among(const std::string& name, const std::vector<std::string>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::vector<std::string> names_of_observables(const SystemInfo& system) {
+  std::vector<std::string> names;
+  for (const ObservableInfo& info : system.observables) names.push_back(info.name);
+  return names;
+}
+
+/// Kind of thing that has this name, other than an observable: "a field"; empty if there is none.
+std::string other_kind(const std::string& name, const SystemInfo& system) {
+  const auto has = [&](const auto& infos) {
+    return std::ranges::any_of(infos, [&](const auto& info) { return info.name == name; });
+  };
+  if (has(system.fields)) return "a field, which has many numbers";
+  if (has(system.passages)) return "a passage, which has many numbers";
+  if (has(system.events)) return "an event";
+  if (has(system.constants)) return "a constant";
+  if (has(system.finals)) return "a final value";
+  return "";
+}
+
+/// A panel of a figure without observables that are left out; empty if nothing remains of it.
+std::string panel_without(const std::string& panel, const std::vector<std::string>& left_out) {
+  std::vector<std::string> kept;
+  bool data = true, any = false, plane = false, broken = false;
+  for (const std::string& word : text::split_words(panel)) {
+    if (word == "over") plane = true;
+    if (word == "at" || word == "when" || word == "by" || word == "beside") data = false;
+    if (data && is_among(word, left_out)) {
+      broken = true;
+      continue;
+    }
+    any = any || (data && word != "over");
+    kept.push_back(word);
+  }
+  return any && !(plane && broken) ? text::join(kept, " ") : "";
+}
+
+std::string figure_without(const std::string& figure, const std::vector<std::string>& left_out) {
+  std::vector<std::string> panels;
+  for (const std::string& panel : text::split(figure, ';'))
+    if (std::string kept = panel_without(panel, left_out); !kept.empty())
+      panels.push_back(std::move(kept));
+  return text::join(panels, "; ");
+}
+
+}  // namespace
+
+const ObservableInfo& sharpness_threshold() {
+  static const ObservableInfo info = {
+      "sharpness_threshold", "2/eta",
+      "sharpness beyond which steps of the training rule are unstable",
+      "linear stability; Cohen et al. 2022, arXiv 2207.14484"};
+  return info;
+}
+
+bool records_sharpness(const Parameters& options) {
+  return options.find("sharpness") != nullptr && options.flag("sharpness");
+}
+
+SystemInfo with_sharpness(SystemInfo system, const Parameters& options) {
+  if (!records_sharpness(options)) return system;
+  if (is_among(kSharpness, names_of_observables(system)))
+    throw UsageError("--sharpness: " + system.name + " has an observable of that name");
+  system.observables.push_back(
+      {kSharpness, "lambda_max",
+       "largest eigenvalue of the loss's Hessian, as training sees it (NaN: undefined)",
+       "Lanczos' method; Cohen et al. 2021, arXiv 2103.00065"});
+  return system;
+}
+
+bool is_unobserved(const Parameters& options) {
+  if (options.find("record-observables") == nullptr) return true;
+  const bool ends = options.has("stop-when") && is_condition(options.word("stop-when"));
+  return !ends && !records_sharpness(options) && options.word("record-observables") == kAll;
+}
+
+void require_observable(const std::string& name, const SystemInfo& system,
+                        const std::string& opening) {
+  const std::vector<std::string> known = names_of_observables(system);
+  if (is_among(name, known)) return;
+  const std::string other = other_kind(name, system);
+  const std::string near = other.empty() ? nearest(name, known) : "";
+  if (name == kSharpness)
+    throw UsageError(opening + " '" + name + "', which is there with --sharpness alone");
+  throw UsageError(opening + " '" + name + "', " +
+                   (other.empty() ? "which " + system.name + " does not have" : other) +
+                   "; observables are " + text::join(known, ", ") +
+                   (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+std::vector<std::string> recorded_observables(const SystemInfo& system, const Parameters& options) {
+  const std::string& words = options.word("record-observables");
+  std::vector<std::string> known = names_of_observables(system);
+  if (words == kAll) return known;
+  std::vector<std::string> asked;
+  for (const std::string& part : text::split(words, ',')) {
+    const std::vector<std::string> name = text::split_words(part);
+    if (name.size() != 1)
+      throw UsageError("--record-observables is '" + words +
+                       "'; it must be 'all', or names of observables separated by commas: " +
+                       text::join(known, ", "));
+    require_observable(name.front(), system, "--record-observables has");
+    if (is_among(name.front(), asked))
+      throw UsageError("--record-observables names " + name.front() + " twice");
+    asked.push_back(name.front());
+  }
+  std::erase_if(known, [&](const std::string& name) {
+    return !is_among(name, asked) && !(name == kSharpness && records_sharpness(options));
+  });
+  return known;
+}
+
+SystemInfo with_observables(SystemInfo system, const std::vector<std::string>& names) {
+  std::vector<std::string> left_out = names_of_observables(system);
+  std::erase_if(left_out, [&](const std::string& name) { return is_among(name, names); });
+  if (left_out.empty()) return system;
+  std::erase_if(system.observables,
+                [&](const ObservableInfo& info) { return is_among(info.name, left_out); });
+  std::erase_if(system.invariants,
+                [&](const InvariantInfo& info) { return is_among(info.observable, left_out); });
+  system.figure = figure_without(system.figure, left_out);
+  system.figure_of_sweeps = panel_without(system.figure_of_sweeps, left_out);
+  return system;
+}
+
+SystemInfo observed_info(const SystemInfo& system, const Parameters& options) {
+  if (is_unobserved(options)) return system;
+  const SystemInfo all = with_sharpness(system, options);
+  return with_observables(all, recorded_observables(all, options));
+}
+
+void require_observed(const Parameters& options, const SystemInfo& alone) {
+  const SystemInfo system = with_sharpness(alone, options);
+  const auto check = [&](const char* option, const auto& read) {
+    if (options.find(option) == nullptr || !options.has(option)) return;
+    try {
+      read();
+    } catch (const UsageError& error) {
+      if (options.origin(option) == Origin::config) throw InputError(error.what());
+      throw;
+    }
+  };
+  check("record-observables", [&] { (void)recorded_observables(system, options); });
+  check("stop-when", [&] {
+    const std::string& words = options.word("stop-when");
+    if (is_condition(words)) (void)StopCondition::parse(words, system);
+  });
+}
+
+}  // namespace popflow

@@ -1,0 +1,207 @@
+#include "observed/sharpness.hpp"
+
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "numerics/directional_step.hpp"
+#include "numerics/largest_eigenvalue.hpp"
+#include "popflow/error.hpp"
+#include "popflow/random.hpp"
+#include "start_state.hpp"
+#include "steppers/flow_methods.hpp"
+#include "text/text.hpp"
+#include "training/trained.hpp"
+#include "training/training_plan.hpp"
+
+namespace popflow {
+
+namespace {
+
+constexpr std::size_t kMostProducts = 2000;
+// Up to this size a Jacobian is held whole.
+constexpr std::size_t kLargestDense = 400;
+// Larger ones are no longer rounding.
+constexpr double kAsymmetry = 1e-5;
+
+std::vector<double> general_vector(std::size_t size, std::uint64_t number) {
+  std::vector<double> v(size);
+  RandomStream random(1, Purpose::check, 1, number);
+  for (double& entry : v) entry = random.normal();
+  return v;
+}
+
+/// Why the flow has no Hessian; empty if it may have one.
+std::string why_no_hessian(const Capabilities& can, bool reduced) {
+  if (can.gradient_flow) return "";
+  if (!can.plain_sgd_alone.empty()) return can.plain_sgd_alone;
+  if (can.proximal) return can.proximal->proximal_term() + " has no second derivative";
+  if (can.stages) return "a training in stages descends no single loss";
+  if (can.switching) return "its right-hand side changes on the way";
+  if (!can.gradient_flow.why_not().empty()) return can.gradient_flow.why_not();
+  return reduced ? "" : "its flow does not descend a loss";
+}
+
+}  // namespace
+
+std::optional<StabilityLimit> stability_limit(const Parameters& options) {
+  const std::optional<TrainingPlan> plan = training_plan(options);
+  const UpdateRule& rule = plan ? *plan->rule : update_rules().front();
+  const std::string& mode = options.word("mode");
+  const bool descends = mode == "flow" && options.word("method") == "euler" && options.has("dt");
+  double rate = 0;
+  if (mode != "flow" || rule.memory() > 0)
+    rate = options.real("learning-rate");
+  else if (descends)
+    rate = options.real("dt");
+  if (mode == "sgd") rate /= static_cast<double>(options.integer("svag"));
+  if (!(rate > 0) || rule.stability == nullptr) return std::nullopt;
+  StabilityLimit limit{rule.stability(plan ? plan->numbers : TrainingPlan().numbers) / rate};
+  if (plan) limit.schedule = plan->schedule;
+  return limit;
+}
+
+Sharpness::Sharpness(const System& system, const Parameters& own)
+    : system_(source_of_gradients(system)),
+      trained_(dynamic_cast<const Trained*>(&system)),
+      size_(system_.shape().state_size()),
+      can_(system_.capabilities()) {
+  const bool reduced = is_reduced(system_.info(), own);
+  if (const std::string why = why_no_hessian(can_, reduced); !why.empty())
+    throw UsageError("--sharpness: " + system_.info().name + " has no Hessian here: " + why);
+  reduced_ = !can_.gradient_flow;
+  if (reduced_ && size_ > kLargestDense)
+    throw UsageError("--sharpness: these coordinates of " + system_.info().name + " have " +
+                     std::to_string(size_) + " numbers, and at most " +
+                     std::to_string(kLargestDense) +
+                     " are taken where they are not those of the parameters");
+  if (!reduced_) find_preconditioner();
+}
+
+void Sharpness::find_preconditioner() {
+  const StartState start(system_);
+  // With M = D P and D P = P D, any w = M r has M w = D w.
+  const auto applied = [&](StateView x, std::vector<double> v) {
+    can_.gradient_flow->precondition(x, v);
+    return v;
+  };
+  const std::vector<double> w = applied(start.view(), general_vector(size_, 0));
+  const std::vector<double> twice = applied(start.view(), w);
+  diagonal_.resize(size_);
+  start_.resize(size_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    diagonal_[i] = w[i] != 0 ? twice[i] / w[i] : 0;
+    start_[i] = diagonal_[i] > 0 ? w[i] / std::sqrt(diagonal_[i]) : 0;
+  }
+  // Another vector, elsewhere, must tell the same.
+  std::vector<double> elsewhere(start.view().begin(), start.view().end());
+  const std::vector<double> away = general_vector(size_, 1);
+  std::size_t begin = 0;
+  for (const StateBlock& block : system_.shape().blocks) {
+    for (std::size_t i = begin; i < begin + block.size; ++i)
+      elsewhere[i] += 0.1 * block.scale * away[i];
+    begin += block.size;
+  }
+  const StateView there{elsewhere, start.view().regime};
+  const std::vector<double> other = applied(there, general_vector(size_, 2));
+  const std::vector<double> other_twice = applied(there, other);
+  double largest = 0, error = 0;
+  for (std::size_t i = 0; i < size_; ++i) {
+    largest = std::max(largest, std::abs(other_twice[i]));
+    error = std::max(error, std::abs(other_twice[i] - diagonal_[i] * other[i]));
+  }
+  const bool positive = std::ranges::all_of(diagonal_, [](double d) { return d >= 0; });
+  if (positive && error <= 1e-9 * largest) return;
+  throw UsageError("--sharpness: the preconditioner of " + system_.info().name +
+                   " is more than a diagonal, the same in all states, with a projection that "
+                   "commutes with it");
+}
+
+double Sharpness::at(StateView x, double t) const {
+  return reduced_ ? of_dense_jacobian({x.first(size_), x.regime}, t) : by_products(x, t);
+}
+
+void Sharpness::write_jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j) const {
+  std::vector<double> by_time(size_);
+  if (can_.jacobian) return can_.jacobian->jacobian(x, t, j, by_time);
+  std::vector<double> v(size_), column(size_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    v[i] = 1;
+    multiply(x, t, v, column);
+    v[i] = 0;
+    j.col(static_cast<Eigen::Index>(i)) =
+        Eigen::Map<const Eigen::VectorXd>(column.data(), static_cast<Eigen::Index>(size_));
+  }
+}
+
+void Sharpness::multiply(StateView x, double t, std::span<const double> v,
+                         std::span<double> out) const {
+  thread_local std::vector<double> moved, other;
+  moved.resize(size_);
+  other.resize(size_);
+  const double length = directional_step(system_.shape().blocks, x, v);
+  if (!(length > 0)) {
+    std::fill(out.begin(), out.end(), 0.0);
+    return;
+  }
+  for (std::size_t i = 0; i < size_; ++i) moved[i] = x[i] - length * v[i];
+  system_.rhs({moved, x.regime}, t, other);
+  for (std::size_t i = 0; i < size_; ++i) moved[i] = x[i] + length * v[i];
+  system_.rhs({moved, x.regime}, t, out);
+  for (std::size_t i = 0; i < size_; ++i) out[i] = (out[i] - other[i]) / (2 * length);
+}
+
+double Sharpness::of_dense_jacobian(StateView x, double t) const {
+  const auto size = static_cast<Eigen::Index>(size_);
+  Eigen::MatrixXd j(size, size);
+  write_jacobian(x, t, j);
+  if (!j.allFinite()) return std::nan("");
+  // The reduced flow is the full one on a subspace that it does not leave, so that its eigenvalues
+  // are among those of the Hessian, and real.
+  const Eigen::EigenSolver<Eigen::MatrixXd> solver(j, false);
+  double largest = -std::numeric_limits<double>::infinity(), imaginary = 0, most = 0;
+  for (Eigen::Index i = 0; i < size; ++i) {
+    const std::complex<double> value = solver.eigenvalues()[i];
+    largest = std::max(largest, -value.real());
+    imaginary = std::max(imaginary, std::abs(value.imag()));
+    most = std::max(most, std::abs(value));
+  }
+  return imaginary <= kAsymmetry * most ? largest : std::nan("");
+}
+
+double Sharpness::by_products(StateView x, double t) const {
+  const StateView own{x.first(size_), x.regime};
+  std::vector<double> root(size_);
+  std::vector<double> first = start_;
+  if (trained_ != nullptr && trained_->scales_steps()) {
+    if (!trained_->step_scales(x, t, root)) return std::nan("");
+    for (std::size_t i = 0; i < size_; ++i) root[i] = std::sqrt(root[i] * diagonal_[i]);
+  } else {
+    for (std::size_t i = 0; i < size_; ++i) root[i] = std::sqrt(diagonal_[i]);
+  }
+  for (std::size_t i = 0; i < size_; ++i)
+    if (!(root[i] > 0)) first[i] = 0;
+  Eigen::MatrixXd j;
+  if (can_.jacobian && size_ <= kLargestDense) {
+    j.resize(static_cast<Eigen::Index>(size_), static_cast<Eigen::Index>(size_));
+    write_jacobian(own, t, j);
+    if (!j.allFinite()) return std::nan("");
+  }
+  std::vector<double> scaled(size_);
+  const auto apply = [&](std::span<const double> v, std::span<double> out) {
+    for (std::size_t i = 0; i < size_; ++i) scaled[i] = root[i] * v[i];
+    if (j.size() > 0)
+      Eigen::Map<Eigen::VectorXd>(out.data(), j.rows()) =
+          j * Eigen::Map<const Eigen::VectorXd>(scaled.data(), j.rows());
+    else
+      multiply(own, t, scaled, out);
+    for (std::size_t i = 0; i < size_; ++i) out[i] = root[i] > 0 ? -out[i] / root[i] : 0;
+  };
+  const LargestEigenvalue found =
+      largest_eigenvalue(apply, std::move(first), kTolerance, kMostProducts);
+  return found.converged ? found.value : std::nan("");
+}
+
+}  // namespace popflow

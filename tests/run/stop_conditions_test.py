@@ -1,0 +1,412 @@
+#!/usr/bin/python3
+# label: fast
+"""Runs that end on a condition (--stop-when "loss < 0.1"): alone, in ensembles, sweeps and
+comparisons, resumed and merged, and what is wrong with one."""
+
+import os
+
+from runs import (
+    Folder,
+    attribute,
+    check,
+    cut,
+    h5py,
+    np,
+    popflow,
+    run_all,
+    shorter,
+)
+from sweeps import check_cell, words
+
+MARKOV = ["--t-end", 30, "--saves", 7]
+CONDITION = ["--stop-when", "loss < 0.62"]
+
+
+def run(folder, system, *args, code=0, name="run.h5"):
+    path = os.path.join(folder, name)
+    ended = popflow("run", system, *args, "-o", path, "--force", code=code)
+    return path, ended
+
+
+def last(file, name):
+    return file[name][int(file["saves_done"][()]) - 1]
+
+
+def test_a_flow_ends_where_the_condition_begins_to_hold():
+    with Folder() as folder:
+        path, ended = run(folder, "markov", *MARKOV, *CONDITION)
+        check(attribute(path, "status") == "stopped", attribute(path, "status"))
+        check(
+            attribute(path, "status_message").startswith("stopped at t = ")
+            and attribute(path, "status_message").endswith(": loss < 0.62"),
+            attribute(path, "status_message"),
+        )
+        check("stopped" in ended.out and "warning" not in ended.err, ended.out + ended.err)
+        whole, _ = run(folder, "markov", *MARKOV, name="whole.h5")
+        with h5py.File(path) as file, h5py.File(whole) as other:
+            done = int(file["saves_done"][()])
+            stop = file["time"][done - 1]
+            check(
+                0 < file["loss"][done - 1] < 0.62 and abs(file["loss"][done - 1] / 0.62 - 1) < 1e-8,
+                f"loss {file['loss'][done - 1]}",
+            )
+            for name in ("time", "loss", "e", "w"):
+                check(np.array_equal(file[name][: done - 1], other[name][: done - 1]), name)
+            check(np.all(np.isnan(file["loss"][done:])), "records beyond the stop")
+            check(other["loss"][done - 2] > 0.62 > other["loss"][done - 1], "between saves")
+        # Located as closely by other methods, and whatever the saves are.
+        for more in (
+            ["--method", "verner8", "--rtol", 1e-12],
+            ["--saves", 2],
+            ["--method", "bulirsch_stoer"],
+            ["--method", "rosenbrock4"],
+            ["--max-step", 0.01],
+        ):
+            other, _ = run(folder, "markov", *MARKOV, *CONDITION, *more, name="other.h5")
+            with h5py.File(other) as file:
+                check(abs(last(file, "time") / stop - 1) < 1e-6, f"{more}: {last(file, 'time')}")
+
+
+def test_large_states_in_blocks_stop_as_closely():
+    """The stepper of blocks and that of normalised blocks take several steps at a time."""
+    with Folder() as folder:
+        for attention in ("softmax", "exp"):
+            stops = []
+            for method in ("dopri5", "fehlberg78"):
+                path, _ = run(folder, "joma", "--tokens", 500, "--attention", attention, "--t-end", 2,
+                              "--saves", 3, "--state", "none", "--method", method, "--stop-when",
+                              "effective_tokens < 250")
+                check(attribute(path, "status") == "stopped", attribute(path, "status"))
+                with h5py.File(path) as file:
+                    check(249.9 < last(file, "effective_tokens") < 250, "effective tokens")
+                    stops.append(last(file, "time"))
+            check(abs(stops[0] / stops[1] - 1) < 1e-6, f"{attention}: {stops}")
+
+
+def test_a_condition_that_holds_at_the_start_ends_there():
+    with Folder() as folder:
+        for mode in (["--mode", "flow"], ["--mode", "sgd"], ["--mode", "sde"]):
+            path, ended = run(folder, "markov", *MARKOV, *mode, "--stop-when", "loss > 0")
+            check(attribute(path, "status") == "stopped", attribute(path, "status"))
+            check(
+                "t = 0: loss > 0" in attribute(path, "status_message"),
+                attribute(path, "status_message"),
+            )
+            with h5py.File(path) as file:
+                check(np.all(file["saves_done"][()] == 1) and file["time"][0] == 0, "one record")
+
+
+def test_noisy_runs_end_after_the_first_step_at_which_it_holds():
+    noisy = ["--runs", 5, "--learning-rate", 0.05, "--batch-size", 4, "--t-end", 20, "--saves", 401]
+    with Folder() as folder:
+        for mode in ("sgd", "sde"):
+            args = ["--mode", mode, *noisy, "--state", "none"]
+            more = ["--dt", 0.05] if mode == "sde" else []
+            path, _ = run(folder, "markov", *args, *more, *CONDITION)
+            whole, _ = run(folder, "markov", *args, *more, name="whole.h5")
+            with h5py.File(path) as file, h5py.File(whole) as other:
+                stopped = words(file, "status").index("stopped")
+                check(list(file["status"]) == [stopped] * 5, f"{list(file['status'])}")
+                for number in range(5):
+                    # Every step is a save.
+                    first = int(np.argmax(other["loss"][number] < 0.62))
+                    stop = file["stop_time"][number]
+                    check(abs(stop - other["time"][first]) < 1e-9, f"{mode}: {stop}")
+                    done = int(file["saves_done"][number])
+                    check(done == first + 1, f"{done} saves")
+                    check(
+                        np.array_equal(file["loss"][number, :done], other["loss"][number, :done]),
+                        "other numbers",
+                    )
+            check(attribute(path, "status") == "stopped", attribute(path, "status"))
+        # Some of them alone.
+        path, ended = run(
+            folder, "markov", "--mode", "sgd", *noisy, "--stop-when", "loss < 0.55", "--t-end", 6
+        )
+        with h5py.File(path) as file:
+            stopped = np.sum(file["status"][()] == words(file, "status").index("stopped"))
+        if 0 < stopped < 5:
+            check(attribute(path, "status") == "complete", attribute(path, "status"))
+            check(
+                f"{stopped} of 5 runs stopped" in attribute(path, "status_message"),
+                attribute(path, "status_message"),
+            )
+
+
+def test_a_cell_stops_as_the_run_does():
+    with Folder() as folder:
+        for args, cell in (
+            (["markov", "--over", "w0=-1,.5", *MARKOV, *CONDITION, "--record", "series"], "w0=0.5"),
+            (
+                ["markov", "--over", "w0=-1,.5", "--mode", "sde", "--runs", 3, *MARKOV, *CONDITION],
+                "w0=-1",
+            ),
+            (
+                ["markov", "--over", "stop-when=loss < 0.62,loss < 0.6,steady", *MARKOV],
+                "stop-when=loss < 0.6",
+            ),
+            (
+                [
+                    "scb",
+                    "--over",
+                    "problem-seed=1,2",
+                    "--vocab-size",
+                    5,
+                    "--context-length",
+                    20,
+                    "--t-end",
+                    200,
+                    "--stop-when",
+                    "excess_loss < 1e-2",
+                ],
+                "problem-seed=2",
+            ),
+        ):
+            path = os.path.join(folder, "sweep.h5")
+            popflow("sweep", *args, "-o", path, "--quiet", "--force", code=0)
+            check_cell(path, cell, folder)
+            if "markov" in args:
+                with h5py.File(path) as file:
+                    check(
+                        words(file, "status").index("stopped") in file["status"][()], "none stopped"
+                    )
+
+
+def test_lanes_are_refused_by_name():
+    with Folder() as folder:
+        ended = popflow(
+            "sweep",
+            "markov",
+            "--over",
+            "w0=-1,.5",
+            *MARKOV,
+            *CONDITION,
+            "--kernel",
+            "lanes",
+            folder=folder,
+            code=2,
+        )
+        check("--kernel lanes" in ended.err and "--stop-when" in ended.err, ended.err)
+
+
+def test_resumed_and_merged_runs_stop_as_whole_ones():
+    with Folder() as folder:
+        whole, _ = run(folder, "markov", *MARKOV, *CONDITION, name="whole.h5")
+        # One that stopped has nothing left to be done, and cannot be extended.
+        said = popflow("resume", whole, code=0).err
+        check("finished (stopped)" in said, said)
+        said = popflow("resume", whole, "--t-end", 60, code=2).err
+        check("ended as 'stopped'" in said, said)
+        # An extended run keeps its condition.
+        short = [
+            "--t-end",
+            1,
+            "--saves",
+            2,
+            "--mode",
+            "sgd",
+            "--runs",
+            4,
+            "--batch-size",
+            4,
+            "--stop-when",
+            "loss < 0.62",
+        ]
+        path, _ = run(folder, "markov", *short, name="short.h5")
+        popflow("resume", path, "--t-end", 12, code=0)
+        longer, _ = run(
+            folder,
+            "markov",
+            *short[2:],
+            "--t-end",
+            12,
+            "--save-at",
+            ",".join(map(str, range(13))),
+            name="long.h5",
+        )
+        with h5py.File(path) as file, h5py.File(longer) as other:
+            check(np.array_equal(file["stop_time"], other["stop_time"]), "other stops")
+            check(np.array_equal(file["status"], other["status"]), "other statuses")
+        parts = []
+        for first, runs in ((0, 1), (1, 3)):
+            part, _ = run(
+                folder,
+                "markov",
+                "--first-run",
+                first,
+                "--runs",
+                runs,
+                "--mode",
+                "sgd",
+                *MARKOV,
+                *CONDITION,
+                "--batch-size",
+                4,
+                "--state",
+                "none",
+                name=f"part{first}.h5",
+            )
+            parts.append(part)
+        merged = os.path.join(folder, "merged.h5")
+        popflow("merge", *parts, "-o", merged, code=0)
+        all_runs, _ = run(
+            folder,
+            "markov",
+            "--runs",
+            4,
+            "--mode",
+            "sgd",
+            *MARKOV,
+            *CONDITION,
+            "--batch-size",
+            4,
+            "--state",
+            "none",
+            name="all.h5",
+        )
+        with h5py.File(merged) as file, h5py.File(all_runs) as other:
+            for name in ("status", "stop_time", "loss"):
+                check(np.array_equal(file[name], other[name], equal_nan=True), name)
+        check(attribute(merged, "status") == attribute(all_runs, "status"), "status")
+
+
+def test_an_interrupted_run_resumes_to_the_same_stop():
+    args = [
+        "run",
+        "scb",
+        "--vocab-size",
+        30,
+        "--context-length",
+        600,
+        "--mode",
+        "sgd",
+        "--runs",
+        1,
+        "--batch-size",
+        16,
+        "--learning-rate",
+        0.01,
+        "--t-end",
+        shorter(4),
+        "--saves",
+        5,
+        "--stop-when",
+        "excess_loss < 0.5",
+        "--checkpoint-every",
+        0,
+    ]
+    with Folder() as folder:
+        whole = os.path.join(folder, "whole.h5")
+        popflow(*args, "-o", whole, code=0)
+        path = os.path.join(folder, "cut.h5")
+        cut([*args, "-o", path], folder, 0.3)
+        if os.path.exists(path):
+            popflow("resume", path, code=0)
+            with h5py.File(path) as file, h5py.File(whole) as other:
+                for name in ("loss", "stop_time", "status"):
+                    check(np.array_equal(file[name], other[name], equal_nan=True), name)
+
+
+def test_rungs_of_a_comparison_end_on_it():
+    with Folder() as folder:
+        path = os.path.join(folder, "compare.h5")
+        ended = popflow(
+            "compare",
+            "markov",
+            "--t-end",
+            20,
+            "--saves",
+            11,
+            "--runs",
+            8,
+            *CONDITION,
+            "-o",
+            path,
+            code=0,
+        )
+        for rung in ("flow", "sde", "sgd"):
+            check(
+                attribute(path, "status", rung) == "stopped",
+                f"{rung}: {attribute(path, 'status', rung)}",
+            )
+        check("compared up to" in " ".join(ended.out.split()), ended.out)
+        said = popflow("compare", "markov", "--stop-when", "steady", folder=folder, code=2).err
+        check("ends flows alone" in said, said)
+        # A configuration of `run` says nothing of comparisons there.
+        with open(os.path.join(folder, "run.cfg"), "w") as file:
+            file.write("stop-when = steady\n")
+        said = popflow(
+            "compare",
+            "markov",
+            "--t-end",
+            1,
+            "--runs",
+            2,
+            "--saves",
+            2,
+            "--config",
+            "run.cfg",
+            folder=folder,
+            code=0,
+        ).err
+        check("stop-when" in said and "no use" in said, said)
+
+
+def test_what_is_wrong_with_a_condition_is_said():
+    cases = {
+        "los < 0.1": "did you mean loss?",
+        "V < 0.1": "which markov does not have; observables are ",
+        "e < 0.1": "'e', a field",
+        "loss 0.1": "a condition is an observable",
+        "loss = 0.1": "a condition is an observable",
+        "loss < ": "no number to compare with",
+        "loss < x": "'x' is no finite number",
+        "0.1 > loss": "the observable comes first",
+        "0 < loss < 1": "more than one comparison",
+        "stedy": "did you mean steady?",
+        "": "a condition is an observable",
+    }
+    with Folder() as folder:
+        for command in ("run", "sweep", "compare"):
+            for condition, part in cases.items():
+                said = popflow(
+                    command, "markov", "--stop-when", condition, folder=folder, code=2
+                ).err
+                check("--stop-when" in said and part in said, f"{command} {condition!r}: {said}")
+        check(os.listdir(folder) == [], "a file was made")
+        with open(os.path.join(folder, "bad.cfg"), "w") as file:
+            file.write("stop-when = los < 0.1\n")
+        said = popflow("run", "markov", "--config", "bad.cfg", folder=folder, code=3).err
+        check("did you mean loss?" in said, said)
+        # The words of flows have no effect elsewhere, but conditions do.
+        said = popflow(
+            "run",
+            "markov",
+            "--mode",
+            "sgd",
+            "--t-end",
+            0.1,
+            "--stop-when",
+            "steady",
+            folder=folder,
+            code=0,
+        ).err
+        check("without effect in mode sgd: --stop-when" in said, said)
+        said = popflow(
+            "run",
+            "markov",
+            "--mode",
+            "sgd",
+            "--t-end",
+            0.1,
+            "--stop-when",
+            "loss < 0",
+            "--force",
+            folder=folder,
+            code=0,
+        ).err
+        check("without effect" not in said, said)
+
+
+if __name__ == "__main__":
+    run_all()
