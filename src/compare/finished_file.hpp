@@ -25,6 +25,9 @@ struct FinishedFile {
 /// Parses "RUNG=FILE,RUNG=FILE"; a comma in a path is written "\,". Throws UsageError.
 std::vector<FinishedFile> finished_files(const std::string& text);
 
+/// Throws UsageError if two files have the same word.
+void require_different_words(const std::vector<FinishedFile>& files);
+
 /// Throws InputError unless the file's runs, which have these options, match its rung's word.
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);
 
