@@ -35,11 +35,6 @@ def torch(work):
     return Peer("PyTorch", "scb_torch.py", work, "/usr/bin/python3")  # Debian's
 
 
-def torch2(work):
-    """Of scripts/setup --peers, in the fastest of its forms: foreach, fused, or a loop."""
-    return Peer("PyTorch 2", "scb_torch.py", work)
-
-
 def optax(script):
     return Peer("optax", script, "sgd")
 
@@ -89,11 +84,11 @@ ROWS = [
         **steps(1000)),
     Row("scb-sgd-momentum", "the same under momentum", SCB + " --mode sgd --batch-size 256 "
         "--vocab-size 20 --context-length 5000 --optimizer momentum --learning-rate 0.001",
-        [torch2("sgd")], 3, checked="--steps 30 --runs 16 --state ends",
+        [torch("sgd")], 3, checked="--steps 30 --runs 16 --state ends",
         timed="--steps 1000 --state none", **steps(1000)),
     Row("scb-sgd-adam", "the same under Adam", SCB + " --mode sgd --batch-size 256 "
         "--vocab-size 20 --context-length 5000 --optimizer adam --learning-rate 0.0001 "
-        "--preconditioner none --project none", [torch2("sgd")], 3,
+        "--preconditioner none --project none", [torch("sgd")], 3,
         checked="--steps 30 --runs 16 --state ends", timed="--steps 1000 --state none",
         **steps(1000)),
     Row("markov-sgd", "`markov` SGD, 1000 runs of 1000 steps, B = 16, 32 symbols",

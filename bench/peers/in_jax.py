@@ -92,8 +92,7 @@ def steps_of(run, velocity):
     import optax
 
     rule = {"momentum": lambda: optax.sgd(rate, momentum=run.parameter("momentum")),
-            "adam": lambda: optax.adam(rate, run.parameter("beta1"), run.parameter("beta2"),
-                                       run.parameter("epsilon"))}[name]()
+            "adam": lambda: optax.adam(rate, *run.betas(), run.parameter("epsilon"))}[name]()
 
     def step(carry, key):
         x, moments = carry

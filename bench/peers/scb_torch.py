@@ -124,8 +124,7 @@ class Sgd:
                     maximize=True, **form),
                 "adam": lambda **form: torch.optim.Adam(
                     [self.V, self.A], lr=self.eta, maximize=True,
-                    betas=(run.parameter("beta1"), run.parameter("beta2")),
-                    eps=run.parameter("epsilon"), **form)}[name]
+                    betas=run.betas(), eps=run.parameter("epsilon"), **form)}[name]
         self.V.grad, self.A.grad = torch.zeros_like(self.V), torch.zeros_like(self.A)
         forms = []
         for form in ({"foreach": True}, {"foreach": False}, {"fused": True}):

@@ -172,7 +172,8 @@ void write_comparison_csv(const DataFile& file, std::ostream& out) {
     const DataFile& rung = *files.back();
     auto lines = std::make_unique<Lines>(rung, shared, true, first.get());
     if (!first) out << "rung,learning-rate," << lines->head() << '\n';
-    const auto eta = rung.number_attribute("parameters", "learning-rate");
+    std::optional<double> eta;
+    if (rung.has_group("parameters")) eta = rung.number_attribute("parameters", "learning-rate");
     lines->write(attribute(rung, "", "rung") + "," + (eta ? shortest(*eta) : "") + ",", out);
     if (!first) first = std::move(lines);
   }
