@@ -35,6 +35,10 @@ def torch(work):
     return Peer("PyTorch", "scb_torch.py", work, "/usr/bin/python3")  # Debian's
 
 
+def optax(script):
+    return Peer("optax", script, "sgd")
+
+
 def diffrax(script):
     """It bounds the root of the mean square of the state's errors, as popflow with RMS does."""
     return Peer("diffrax", script, "flow")
@@ -78,8 +82,21 @@ ROWS = [
         "--vocab-size 20 --context-length 5000", [torch("sgd")], 15,
         checked="--steps 30 --runs 16 --state ends", timed="--steps 1000 --state none",
         **steps(1000)),
+    Row("scb-sgd-momentum", "the same under momentum", SCB + " --mode sgd --batch-size 256 "
+        "--vocab-size 20 --context-length 5000 --optimizer momentum --learning-rate 0.001",
+        [torch("sgd")], 3, checked="--steps 30 --runs 16 --state ends",
+        timed="--steps 1000 --state none", **steps(1000)),
+    Row("scb-sgd-adam", "the same under Adam", SCB + " --mode sgd --batch-size 256 "
+        "--vocab-size 20 --context-length 5000 --optimizer adam --learning-rate 0.0001 "
+        "--preconditioner none --project none", [torch("sgd")], 3,
+        checked="--steps 30 --runs 16 --state ends", timed="--steps 1000 --state none",
+        **steps(1000)),
     Row("markov-sgd", "`markov` SGD, 1000 runs of 1000 steps, B = 16, 32 symbols",
         MARKOV + " --mode sgd --steps 1000", [Peer("JAX", "markov.py", "sgd")], 15),
+    Row("markov-sgd-momentum", "the same under momentum", MARKOV + " --mode sgd --steps 1000 "
+        "--optimizer momentum --learning-rate 0.001", [optax("markov.py")], 3),
+    Row("markov-sgd-adam", "the same under Adam", MARKOV + " --mode sgd --steps 1000 "
+        "--optimizer adam --learning-rate 0.001", [optax("markov.py")], 3),
     Row("markov-sde", "`markov` SDE, 1000 runs of 10 000 steps, exact covariance",
         MARKOV + " --mode sde --t-end 10", [Peer("JAX", "markov.py", "sde")], 5),
     Row("markov-flows", "`markov`, 65 536 flows to t = 50 into a file",
@@ -98,7 +115,13 @@ ROWS = [
         f"{JOINT} --mode sgd {SAMPLES} --tokens 2000 --classes 100",
         [Peer("JAX", "joma_joint.py", "sgd")], 3, checked="--steps 50 --runs 16",
         timed="--steps 2000", **steps(2000)),
-    Row("joma-joint-sgd", "the same with M = C = K = 20", f"{JOINT} --mode sgd {SAMPLES}",
+    Row("joma-joint-sgd-momentum", "the same under momentum", f"{JOINT} --mode sgd {SAMPLES} --tokens "
+        "2000 --classes 100 --optimizer momentum --learning-rate 0.001", [optax("joma_joint.py")],
+        3, checked="--steps 50 --runs 16", timed="--steps 2000", **steps(2000)),
+    Row("joma-joint-sgd-adam", "the same under Adam", f"{JOINT} --mode sgd {SAMPLES} --tokens "
+        "2000 --classes 100 --optimizer adam --learning-rate 0.001", [optax("joma_joint.py")], 3,
+        checked="--steps 50 --runs 16", timed="--steps 2000", **steps(2000)),
+    Row("joma-joint-sgd", "`joma-joint` SGD, M = C = K = 20", f"{JOINT} --mode sgd {SAMPLES}",
         [Peer("JAX", "joma_joint.py", "sgd")], 3, checked="--steps 300 --runs 64",
         timed="--steps 30000", **steps(30_000)),
     Row("joma-joint-sde", "`joma-joint` SDE, M = C = K = 20, B = 64, contexts of 100",

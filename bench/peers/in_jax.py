@@ -80,5 +80,28 @@ def noise(problem, judged, ensemble=jax.lax.map, generator="unsafe_rbg", shorter
     return work
 
 
+def steps_of(run, velocity):
+    """steps(start, keys): the state after a step of the run's update rule for each key, along
+    velocity(x, key); momentum and Adam are optax's."""
+    name, rate = run.parameter("optimizer"), run.parameter("learning-rate")
+    if name == "sgd":
+        def plain(x, key):
+            return jax.tree_util.tree_map(lambda a, v: a + rate * v, x, velocity(x, key)), None
+
+        return lambda start, keys: jax.lax.scan(plain, start, keys)[0]
+    import optax
+
+    rule = {"momentum": lambda: optax.sgd(rate, momentum=run.parameter("momentum")),
+            "adam": lambda: optax.adam(rate, *run.betas(), run.parameter("epsilon"))}[name]()
+
+    def step(carry, key):
+        x, moments = carry
+        down = jax.tree_util.tree_map(jnp.negative, velocity(x, key))
+        change, moments = rule.update(down, moments, x)
+        return (optax.apply_updates(x, change), moments), None
+
+    return lambda start, keys: jax.lax.scan(step, (start, rule.init(start)), keys)[0][0]
+
+
 def side_by_side(path, keys):
     return jax.vmap(path)(keys)

@@ -77,11 +77,12 @@ def flow(run):
 def sgd(run):
     problem = Problem(run)
 
-    def step(x, key):
+    def velocity(x, key):
         shares, own = problem.draw(key, problem.batch)
-        return moved(x, (problem.rate, problem.velocity(x, shares, own, 1 / problem.batch))), None
+        return problem.velocity(x, shares, own, 1 / problem.batch)
 
-    return lambda key, steps: jax.lax.scan(step, problem.start, jax.random.split(key, steps))[0]
+    steps_along = in_jax.steps_of(run, velocity)
+    return lambda key, steps: steps_along(problem.start, jax.random.split(key, steps))
 
 
 def sde(run):

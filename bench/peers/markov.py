@@ -61,9 +61,9 @@ def below(probability):
 def sgd(run):
     chain = Chain(run)
     batch, symbols = run.parameter("batch-size"), run.parameter("context-length")
-    transitions, rate = symbols - 1, run.parameter("learning-rate")
+    transitions = symbols - 1
 
-    def step(x, key):
+    def velocity(x, key):
         words = jax.random.bits(key, (symbols, batch), jnp.uint32)
 
         def transition(counts, word):
@@ -81,12 +81,10 @@ def sgd(run):
         g, by0, by1 = chain.slopes(*x)
         s0 = up - chain.p * from0 + from0 * (g / chain.pi0)
         s1 = chain.q * from1 - down - from1 * (g / chain.pi1)
-        return x + rate / (batch * transitions) * (s0 * by0 + s1 * by1), None
+        return (s0 * by0 + s1 * by1) / (batch * transitions)
 
-    def path(key, steps):
-        return of_fields(jax.lax.scan(step, start_of(run), jax.random.split(key, steps))[0])
-
-    return path
+    steps_along = in_jax.steps_of(run, velocity)
+    return lambda key, steps: of_fields(steps_along(start_of(run), jax.random.split(key, steps)))
 
 
 # ---- Gaussian noise

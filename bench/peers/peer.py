@@ -29,6 +29,10 @@ class Run:
     def problem(self, name):
         return self.file["problem"][name][()]
 
+    def betas(self):
+        """Adam's; beta2 is left to the rule where nobody gave it."""
+        return self.parameter("beta1"), self.parameter("beta2") or 0.999
+
     def steps(self):
         """Of a noisy run, or of one by Euler's method."""
         rate = self.parameter("learning-rate")

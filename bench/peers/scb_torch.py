@@ -104,11 +104,39 @@ class Sgd:
                                         minlength=B * N).view(B, N)], x, self.A[k])
         self.gains = fastest([lambda z, x: z.gather(1, x),
                               lambda z, x: torch.take(z, x + offsets)], zeros.clone(), x)
+        self.optimizer = self.with_moments(run)
+        self.raw = run.parameter("preconditioner") == "none"
+        self.projected = run.parameter("project") == "attention"
         self.add = fastest([
             lambda k, g: self.A.index_add_(0, k, g),
             lambda k, g: self.A.addmm_(
                 torch.zeros(N, B, dtype=torch.float64).scatter_(0, k[None], 1), g)],
             k, torch.zeros(B, T, dtype=torch.float64))
+
+    def with_moments(self, run):
+        """One of torch.optim's for momentum and Adam, in its fastest form, along dense gradients;
+        None for plain SGD."""
+        name = run.parameter("optimizer")
+        if name == "sgd":
+            return None
+        made = {"momentum": lambda **form: torch.optim.SGD(
+                    [self.V, self.A], lr=self.eta, momentum=run.parameter("momentum"),
+                    maximize=True, **form),
+                "adam": lambda **form: torch.optim.Adam(
+                    [self.V, self.A], lr=self.eta, maximize=True,
+                    betas=run.betas(), eps=run.parameter("epsilon"), **form)}[name]
+        self.V.grad, self.A.grad = torch.zeros_like(self.V), torch.zeros_like(self.A)
+        forms = []
+        for form in ({"foreach": True}, {"foreach": False}, {"fused": True}):
+            try:
+                made(**form).step()  # along 0
+                forms.append(form)
+            except (TypeError, RuntimeError, ValueError):
+                pass  # this version has no such form on a processor
+        steps = {str(form): made(**form).step for form in forms}
+        best = fastest(list(steps.values()))
+        self.form = next(form for form in forms if steps[str(form)] == best)
+        return made(**self.form)
 
     def step(self):
         k = torch.multinomial(self.mu, self.B, replacement=True)
@@ -120,10 +148,23 @@ class Sgd:
         R = -(U @ self.V.T)
         R[self.samples, y] += 1
         Z = R @ self.V
-        self.V.addmm_(R.T, U / self.mu, alpha=self.eta / self.B)
-        g = self.gains(Z * (self.eta / self.B / self.mu[k])[:, None], x)
-        g -= g.mean(1, keepdim=True)
+        if not self.raw:
+            U, Z = U / self.mu, Z / self.mu[k][:, None]
+        if self.optimizer is not None:
+            return self.step_of_optimizer(k, x, U, R, Z)
+        self.V.addmm_(R.T, U, alpha=self.eta / self.B)
+        g = self.gains(Z * (self.eta / self.B), x)
+        if self.projected:
+            g -= g.mean(1, keepdim=True)
         self.add(k, g)
+
+    def step_of_optimizer(self, k, x, U, R, Z):
+        torch.mm(R.T, U, out=self.V.grad).div_(self.B)
+        g = self.gains(Z / self.B, x)
+        if self.projected:
+            g -= g.mean(1, keepdim=True)
+        self.A.grad.zero_().index_add_(0, k, g)
+        self.optimizer.step()
 
     def run(self, steps):
         for _ in range(steps):

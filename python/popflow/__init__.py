@@ -16,7 +16,7 @@ from . import needs as _needs  # first: tells what is missing
 # isort: split
 from . import accessors as _accessors  # registers .popflow and .time_of
 from .axes import linear, logarithmic, sampled
-from .commands import compare, merge, plan, resume, run, sweep, verify
+from .commands import compare, compare_trajectories, merge, plan, resume, run, sweep, verify
 from .errors import (
                      Diverged,
                      Error,
@@ -38,9 +38,9 @@ from .version import __version__
 systems = _Systems()
 
 __all__ = ["Diverged", "Error", "InputError", "Interrupted", "LimitReached", "NoProgram",
-           "OutputError", "UsageError", "__version__", "compare", "figure", "folder", "linear",
-           "logarithmic", "merge", "open", "phases", "plan", "program", "resume", "run", "sampled",
-           "sweep", "systems", "verify"]
+           "OutputError", "UsageError", "__version__", "compare",
+           "compare_trajectories", "figure", "folder", "linear", "logarithmic", "merge", "open",
+           "phases", "plan", "program", "resume", "run", "sampled", "sweep", "systems", "verify"]
 
 del _accessors, _needs
 

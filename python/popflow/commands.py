@@ -19,6 +19,7 @@ from .files import open_file
 from .folder import place
 from .own_problem import kept_beside
 from .problem import Problem, as_file
+from .trajectories import Trajectory, as_files
 from .verification import Verification
 from .words import key, word, words
 
@@ -45,16 +46,35 @@ def run(system: str | None = None, *, output: PathLike | None = None,
     return carried_out("run", system, output, problem, show, options)
 
 
-def compare(system: str | None = None, *, output: PathLike | None = None,
-            problem: Problem | None = None, show: bool | None = None,
-            **options: Any) -> xarray.Dataset:
+def compare(system: str | None = None, *, trajectories: Mapping[str, Trajectory] | None = None,
+            output: PathLike | None = None, problem: Problem | None = None,
+            show: bool | None = None, **options: Any) -> xarray.Dataset:
     """One problem as flow, SDE and sampled SGD: statistics along the dimension `rung`.
 
     Printed, the result shows its table of verdicts: how far apart are the rungs, how far down do
     they go, when do events come? `result.verdicts` is that table as a dataset. Options are those of
     `popflow compare`; each rung's own data are `result.popflow.group("sgd")`.
+
+    `trajectories` are trainings that popflow did not do, as {"pytorch": dataset}: an xarray dataset
+    or a mapping from names to arrays with `time` (flow time: learning rate times step) and
+    observables along (run, time), or a file. With a system, popflow's `rungs` are computed at their
+    times; with `from_`, they are compared with finished files.
     """
-    return carried_out("compare", system, output, problem, show, options)
+    given = [options.pop(name) for name in ("from_", "from") if name in options]
+    with as_files(trajectories, given[0] if given else None) as files:
+        return carried_out("compare", system, output, problem, show, {**options, "from_": files})
+
+
+def compare_trajectories(*, output: PathLike | None = None, show: bool | None = None,
+                         options: Mapping[str, Any] | None = None,
+                         **trajectories: Trajectory) -> xarray.Dataset:
+    """Two or more trainings, none of which needs be of a system: `compare_trajectories(a=..., b=...)`.
+
+    Each is what `popflow.compare` takes as one of its `trajectories`. Compared are the variables
+    over time that all have. `options` are those of `popflow compare` for margins and levels, such
+    as {"delta": 0.1}.
+    """
+    return compare(None, trajectories=trajectories, output=output, show=show, **(options or {}))
 
 
 def sweep(system: str | None = None, over: Mapping[str, Any] | None = None, *,

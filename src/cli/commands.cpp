@@ -188,13 +188,17 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
 }
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
-  if (has_option(args, "--from")) {
+  const bool from = has_option(args, "--from");
+  // Beside files that others made, popflow's rungs of a named system are computed.
+  const bool computes = from && (!args.front().starts_with('-') || has_option(args, "--config")) &&
+                        all_of_others(value_of(args, "--from"));
+  if (from && !computes) {
     require_one_process("a comparison of files");
     return compare_finished(program, args);
   }
   const auto [system, options] = address(program, "compare", args);
   RunConfig config = parse_compare(system, options);
-  if (config.options.has("from"))
+  if (!from && config.options.has("from"))
     throw UsageError("from = " + config.options.word("from") +
                      " in a configuration has no place: it runs nothing, give --from on the "
                      "command line");

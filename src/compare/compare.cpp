@@ -13,6 +13,8 @@
 #include "compare/report.hpp"
 #include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
+#include "compare/trajectories.hpp"
+#include "compare/when.hpp"
 #include "engine/distribution.hpp"
 #include "engine/interrupt.hpp"
 #include "engine/specs.hpp"
@@ -46,10 +48,15 @@ std::string join_path(const std::string& group, const std::string& name) {
 /// A comparison as planned, before it runs.
 struct ComparisonPlan {
   RunConfig config;
+  std::vector<Trajectories> given;  ///< rungs that others computed, after the others
   std::vector<Ladder> ladders;
 
-  ComparisonPlan(RunConfig from, const Catalogue& catalogue, Workers& workers)
-      : config(std::move(from)), ladders(make_ladders(config, catalogue, workers)) {
+  /// With `recorded`, a comparison that is resumed, others' rungs are read from that file.
+  ComparisonPlan(RunConfig from, const Catalogue& catalogue, Workers& workers,
+                 const std::string& recorded = "")
+      : config(std::move(from)),
+        given(given_rungs(config, catalogue.info(config.system), recorded)),
+        ladders(make_ladders(config, catalogue, workers, !given.empty())) {
     if (!config.options.has("threads"))
       config.options.resolve("threads", std::int64_t{workers.threads()});
     if (checks_noise()) (void)noise_rung();
@@ -82,7 +89,60 @@ struct ComparisonPlan {
     return all;
   }
   [[nodiscard]] GroupSpec layout() const;
+  /// The system with the observables that are compared.
+  [[nodiscard]] SystemInfo compared() const {
+    const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
+    return given.empty() ? info : with_observables_of(info, given);
+  }
+  /// Times of all rungs, others' included.
+  [[nodiscard]] std::vector<TimesOf> times() const {
+    std::vector<TimesOf> times;
+    for (const Rung& rung : ladders.front().rungs)
+      times.push_back({rung.word, rung.experiment->plan.schedule()});
+    for (const Trajectories& of : given) times.push_back({of.file.name(), of.times});
+    return times;
+  }
+
+ private:
+  static std::vector<Trajectories> given_rungs(RunConfig& config, const SystemInfo& system,
+                                               const std::string& recorded);
 };
+
+/// Reads the rungs of --from, at whose times the others are then recorded.
+std::vector<Trajectories> ComparisonPlan::given_rungs(RunConfig& config, const SystemInfo& system,
+                                                      const std::string& recorded) {
+  Parameters& options = config.options;
+  std::vector<Trajectories> given;
+  if (!options.has("from")) return given;
+  if (options.has("learning-rates"))
+    throw UsageError(
+        "--learning-rates compares rungs at several learning rates, and --from names "
+        "trajectories at one; leave out one of them");
+  for (const char* name : {"saves", "save-spacing", "save-first", "save-at", "t-end", "steps"})
+    if (options.given(name) && recorded.empty())
+      throw UsageError(std::string("--") + name +
+                       " has no place beside --from: the rungs are recorded at the times of the "
+                       "files that it names");
+  const std::vector<FinishedFile> files = finished_files(options.word("from"));
+  require_different_words(files);
+  for (const FinishedFile& file : files) {
+    require_free_word(file);
+    if (own_rung(system, file.word) != nullptr)
+      throw UsageError("--from names " + file.path + " " + file.word + ", which is a rung of " +
+                       system.name + "'s; give it another name");
+    given.push_back(
+        recorded.empty()
+            ? read_trajectories(file, &system, options.real("learning-rate"))
+            : read_trajectories({file.word, recorded}, &system, {}, rung_group(file.word)));
+  }
+  std::vector<double> times = given.front().times;
+  for (const Trajectories& of : given)  // no longer than the shortest
+    while (times.back() > of.times.back() && times.size() > 2) times.pop_back();
+  for (const char* name : {"saves", "save-spacing", "save-first", "steps"}) options.unset(name);
+  options.resolve("t-end", times.back());
+  options.resolve("save-at", times);
+  return given;
+}
 
 /// Hash of a system's start; equal only for equal starts.
 std::string mark_of_start(const System& system) {
@@ -107,19 +167,50 @@ GroupSpec ladder_group(const Ladder& ladder, const ComparisonOptions& options) {
   return group;
 }
 
+/// Options of the one ladder, compared at the times that all rungs have.
+ComparisonOptions options_beside_others(const ComparisonPlan& plan,
+                                        const ComparisonOptions& given) {
+  ComparisonOptions options = options_of(plan.ladders.front(), given);
+  options.times = common_times(plan.times()).times;
+  return options;
+}
+
+/// Words of all rungs, others' included.
+std::vector<std::string> words_of(const ComparisonPlan& plan) {
+  std::vector<std::string> words;
+  for (const Rung& rung : plan.ladders.front().rungs) words.push_back(rung.word);
+  for (const Trajectories& of : plan.given) words.push_back(of.file.word);
+  return words;
+}
+
+/// Adds the rungs of others to the layout of the one ladder.
+void add_given(const ComparisonPlan& plan, const ComparisonOptions& options, GroupSpec& root) {
+  const SystemInfo compared = plan.compared();
+  const Ladder& ladder = plan.ladders.front();
+  GroupSpec comparison =
+      comparison_group(compared, words_of(plan), ladder.learning_rate,
+                       options_beside_others(plan, options), happenings_of(ladder));
+  mark_trajectories(comparison, plan.given, compared);
+  root.groups.pop_back();
+  for (const Trajectories& of : plan.given) root.groups.push_back(trajectories_group(of, compared));
+  root.groups.push_back(std::move(comparison));
+}
+
 GroupSpec ComparisonPlan::layout() const {
   const ComparisonOptions options = comparison_options(config.options);
   const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
   GroupSpec root = ladder_group(ladders.front(), options);
+  if (!given.empty()) add_given(*this, options, root);
   if (ladders.size() > 1) {
     root = {};
     for (const Ladder& ladder : ladders) root.groups.push_back(ladder_group(ladder, options));
     root.groups.push_back(orders_group(ladders, options.level));
   }
-  std::vector<std::string> groups, words;
+  std::vector<std::string> groups;
   for (const Ladder& ladder : ladders)
     for (const Rung& rung : ladder.rungs) groups.push_back(join_path(ladder.group, rung.group));
-  for (const Rung& rung : ladders.front().rungs) words.push_back(rung.word);
+  for (const Trajectories& of : given) groups.push_back(rung_group(of.file.word));
+  const std::vector<std::string> words = words_of(*this);
   root.attributes = file_attributes(info, "comparison: " + info.title, "compare", config);
   root.attributes.insert(root.attributes.end(),
                          {{"rungs", joined(words)},
@@ -318,14 +409,48 @@ void help_with(ComparisonPlan& plan, const std::vector<RecordedRung>& before, Ra
     }
 }
 
+/// Selects from the paths of popflow's rungs what others' trajectories have, and adds these.
+std::vector<RungPaths> beside_others(const ComparisonPlan& plan, const SystemInfo& system,
+                                     const SystemInfo& compared, const CommonTimes& common,
+                                     const std::vector<Subject>& happenings,
+                                     std::vector<RungPaths> paths) {
+  const double end = common.times.back();
+  std::vector<std::string> names;
+  for (const ObservableInfo& info : compared.observables) names.push_back(info.name);
+  for (std::size_t r = 0; r < paths.size(); ++r) {
+    std::vector<Paths> chosen;
+    for (std::size_t o = 0; o < system.observables.size(); ++o)
+      if (std::find(names.begin(), names.end(), system.observables[o].name) != names.end())
+        chosen.push_back(at_columns(paths[r].observables[o], common.columns[r]));
+    paths[r].observables = std::move(chosen);
+    for (FirstTimes& of : paths[r].happenings) cut_at(end, of);
+  }
+  for (const Trajectories& of : plan.given)
+    paths.push_back(of.paths(names, common.columns[paths.size()], happenings, end));
+  return paths;
+}
+
+/// Values over a rung's times, at those that all rungs have.
+std::vector<double> values_at(const std::vector<double>& values,
+                              const std::vector<std::size_t>& columns) {
+  std::vector<double> result;
+  for (const std::size_t column : columns) result.push_back(values[column]);
+  return result;
+}
+
 /// Computes the statistics from the runs' recorded values.
-Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers) {
+Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers,
+                     Screen& screen) {
   const ComparisonOptions given = comparison_options(plan.config.options);
   std::vector<Comparison> comparisons;
   for (const Ladder& ladder : plan.ladders) {
     const SystemInfo& info = ladder.rungs.front().experiment->system->info();
+    const bool others = !plan.given.empty();
+    const SystemInfo compared = plan.compared();
+    const CommonTimes common = others ? common_times(plan.times()) : CommonTimes();
     TrajectoryGroup group(file, join_path(ladder.group, "comparison"));
-    const ComparisonOptions options = options_of(ladder, given);
+    const ComparisonOptions options =
+        others ? options_beside_others(plan, given) : options_of(ladder, given);
     const std::vector<Subject> happenings = happenings_of(ladder);
     std::vector<RungPaths> paths;
     for (const Rung& rung : ladder.rungs)
@@ -337,12 +462,26 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
       if (!measure_step_effect(ladder.rungs[r], paths[r], effect)) return interrupted();
       for (std::size_t o = 0; o < info.observables.size(); ++o) {
         const std::string& name = info.observables[o].name;
+        if (others) {
+          if (!file.has(join_path(ladder.group, "comparison/" + name + "_step_effect"))) continue;
+          effect.mean[o] = values_at(effect.mean[o], common.columns[r]);
+          effect.error[o] = values_at(effect.error[o], common.columns[r]);
+        }
         const std::size_t place = r * effect.mean[o].size();
         group.write(name + "_step_effect", place, std::span<const double>(effect.mean[o]));
         group.write(name + "_step_effect_error", place, std::span<const double>(effect.error[o]));
       }
     }
-    comparisons.push_back(compare_rungs(paths, info, options, workers, happenings));
+    if (others) {
+      const std::size_t computed = paths.size();
+      paths = beside_others(plan, info, compared, common, happenings, std::move(paths));
+      std::vector<std::string> names;
+      for (const TimesOf& rung : plan.times()) names.push_back(rung.name);
+      for (const std::string& warning :
+           warnings_of_starts(names, computed, common, compared, paths))
+        screen.warning(warning);
+    }
+    comparisons.push_back(compare_rungs(paths, compared, options, workers, happenings));
     write_comparison(group, comparisons.back());
     if (InterruptGuard::signal() != 0) return interrupted();
   }
@@ -363,7 +502,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
     outcome = runs = run_rungs(plan, file, before, ranks, screen);
     if (outcome.kind == Outcome::Kind::interrupted) return;
     file.sync();
-    outcome = compare_runs(plan, file, workers);
+    outcome = compare_runs(plan, file, workers, screen);
   });
   screen.progress_done();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
@@ -425,6 +564,15 @@ std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const s
 void say_before(const RunConfig& config, const ComparisonPlan& plan, double bytes,
                 const std::string& path, int ranks, Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
+  if (!plan.given.empty()) {
+    const std::vector<TimesOf> times = plan.times();
+    if (const std::string said = said_of_times(common_times(times), times); !said.empty())
+      screen.message(said);
+    for (const std::string& left_out :
+         said_of_left_out(plan.ladders.front().rungs.front().experiment->system->info(),
+                          plan.compared(), plan.given))
+      screen.message(left_out);
+  }
   if (const std::string start = said_of_start(config.options); !start.empty())
     screen.message(start);
   for (const Rung& rung : plan.ladders.front().rungs)
@@ -458,7 +606,11 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
   const auto plan = on_all(ranks, [&] {
     return after_inputs(
         [&] {
-          refuse_input_as_output(path, input_files(config));
+          std::vector<InputFile> inputs = input_files(config);
+          if (options.has("from"))
+            for (const FinishedFile& file : finished_files(options.word("from")))
+              inputs.push_back({file.path, "--from"});
+          refuse_input_as_output(path, inputs);
           if (ranks.first()) require_free(path, options);
         },
         [&] { return std::make_unique<ComparisonPlan>(config, catalogue, *workers); });
@@ -558,8 +710,9 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
   const auto workers = workers_of(ranks, configured->options);
   std::vector<RecordedRung> recorded;
   const auto plan = on_all(ranks, [&] {
-    auto made = blaming_file(
-        path, [&] { return std::make_unique<ComparisonPlan>(*configured, catalogue, *workers); });
+    auto made = blaming_file(path, [&] {
+      return std::make_unique<ComparisonPlan>(*configured, catalogue, *workers, path);
+    });
     if (file) {
       const GroupSpec layout = made->layout();
       file->require(layout);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string_view>
 
 #include "compare/report.hpp"
 #include "compare/rungs.hpp"
+#include "compare/trajectories.hpp"
 #include "engine/interrupt.hpp"
 #include "engine/made_of_files.hpp"
 #include "engine/specs.hpp"
@@ -22,13 +24,14 @@ namespace popflow {
 
 namespace {
 
-/// Refuses options that have no meaning because nothing is run.
-void refuse_options_of_runs(const Parameters& options) {
+/// Refuses options that have no meaning because nothing is run. The learning rate has one where
+/// others' trajectories count steps.
+void refuse_options_of_runs(const Parameters& options, bool of_others) {
   constexpr std::array<std::string_view, 13> allowed = {
       "from",   "delta", "delta-time", "delta-share", "delta-factor", "level",   "seed",
       "output", "force", "threads",    "plot",        "quiet",        "progress"};
   for (const Parameter& row : options.table())
-    if (options.given(row.name) &&
+    if (options.given(row.name) && !(of_others && row.name == "learning-rate") &&
         std::find(allowed.begin(), allowed.end(), row.name) == allowed.end())
       throw UsageError(
           "--" + row.name +
@@ -39,23 +42,52 @@ void refuse_options_of_runs(const Parameters& options) {
 
 }  // namespace
 
+bool all_of_others(const std::string& from) {
+  const std::vector<FinishedFile> files = finished_files(from);
+  return std::all_of(files.begin(), files.end(),
+                     [](const FinishedFile& file) { return is_of_others(file.path); });
+}
+
 ExitCode compare_files(const Parameters& options, const std::string& system_name,
                        const std::string& command_line, const Catalogue& catalogue,
                        Screen& screen) {
-  refuse_options_of_runs(options);
   const std::vector<FinishedFile> files = finished_files(options.word("from"));
-  const std::string& first = files.front().path;
-  const DataFile looked_at(first);
-  const bool of_sweeps = kind_of(looked_at) == FileKind::sweep;
-  const std::string of_first = looked_at.text_attribute("", "system").value_or("");
+  // The first file of popflow's own says what is compared; others' files may stand beside it.
   std::vector<std::string> words;
   std::vector<InputFile> inputs;
+  std::string first;
   for (const FinishedFile& file : files) {
-    words.push_back(file.word);
     inputs.push_back({file.path, "--from"});
+    if (is_of_others(file.path)) {
+      require_free_word(file);
+      continue;
+    }
+    words.push_back(file.word);
+    if (first.empty()) first = file.path;
   }
-  check_rungs(words, "--from",
-              blaming_file(first, [&]() -> const SystemInfo& { return catalogue.info(of_first); }));
+  const bool with_others = words.size() < files.size();
+  refuse_options_of_runs(options, with_others);
+  require_different_words(files);
+  std::string of_first = "trajectories";
+  bool of_sweeps = false;
+  if (!first.empty()) {
+    const DataFile looked_at(first);
+    of_sweeps = kind_of(looked_at) == FileKind::sweep;
+    of_first = looked_at.text_attribute("", "system").value_or("");
+    check_rungs(
+        words, "--from",
+        blaming_file(first, [&]() -> const SystemInfo& { return catalogue.info(of_first); }),
+        with_others ? 1 : 2);
+  } else if (files.size() < 2) {
+    throw UsageError("--from names " + files.front().name() +
+                     " alone; give at least two files, or the NAME of a system with --rungs, which "
+                     "are then computed: compare NAME --from " +
+                     files.front().word + "=" + files.front().path + " --rungs flow,sgd");
+  }
+  if (of_sweeps && with_others)
+    throw InputError(first +
+                     " is the file of a sweep; trajectories of others are compared with "
+                     "runs");
   const std::string path =
       options.has("output") ? options.word("output") : of_first + "-compare.h5";
   require_free(path, options);
@@ -67,11 +99,15 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   const InterruptGuard guard;
   Workers workers(threads_of(options));
   const auto interrupted = unless_interrupted(screen, [&] {
-    const auto rungs =
-        of_sweeps ? finished_sweeps(files, catalogue) : finished_runs(files, catalogue);
+    std::optional<double> learning_rate;
+    if (options.given("learning-rate")) learning_rate = options.real("learning-rate");
+    const auto rungs = of_sweeps ? finished_sweeps(files, catalogue)
+                                 : finished_runs(files, learning_rate, catalogue, screen);
     if (const std::string warning = rungs->shared_numbers(); !warning.empty())
       screen.warning(warning);
-    if (const std::string fewer = said_of_left_out(files); !fewer.empty()) screen.message(fewer);
+    std::vector<FinishedFile> own = files;
+    std::erase_if(own, [](const FinishedFile& file) { return is_of_others(file.path); });
+    if (const std::string fewer = said_of_left_out(own); !fewer.empty()) screen.message(fewer);
     const GroupSpec layout = rungs->layout(options, command_line, workers.threads());
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);

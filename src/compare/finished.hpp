@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,15 +32,21 @@ class FinishedRungs {
                        Screen& screen) const = 0;
 };
 
-/// Files of runs, or of merged ensembles, with the same problem, start and times. Throws InputError
-/// if these differ.
+/// Files of runs, or of merged ensembles, with the same problem, start and times, and files of
+/// trajectories that others computed (trajectories.hpp). Throws InputError if these do not belong
+/// together. `learning_rate` is for trajectories over steps. Says on the screen what is left out.
 std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& files,
-                                             const Catalogue& catalogue);
+                                             std::optional<double> learning_rate,
+                                             const Catalogue& catalogue, Screen& screen);
 /// Files of sweeps (`--record series`) with the same axes, to be compared cell by cell. The result
 /// is one file with maps of verdicts and statistics, which show where one rung describes another.
 /// Throws InputError.
 std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& files,
                                                const Catalogue& catalogue);
+
+/// Whether popflow wrote none of the files of a --from, so that it has to compute something to
+/// compare them with. Throws UsageError, InputError.
+bool all_of_others(const std::string& from);
 
 /// Compares finished files with the statistics of compare(), into a file with the same layout; runs
 /// nothing. `options` are compare_options(), without those that describe runs. `system` is the name

@@ -104,6 +104,13 @@ std::string said_of_left_out(const std::vector<FinishedFile>& files) {
              : "compared are the observables that all files record: " + text::join(sentences, "; ");
 }
 
+void require_different_words(const std::vector<FinishedFile>& files) {
+  for (auto file = files.begin(); file != files.end(); ++file)
+    if (std::any_of(files.begin(), file,
+                    [&](const FinishedFile& other) { return other.word == file->word; }))
+      throw UsageError("--from names " + file->word + " twice");
+}
+
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system) {
   if (fits_rung(file.word, config, system)) return;
   const Parameters& options = config.options;

@@ -31,6 +31,8 @@ SystemInfo recorded_by_all(const std::vector<FinishedFile>& files, const SystemI
                            const Parameters& options);
 /// Sentence on the observables that not all files record; empty if there are none.
 std::string said_of_left_out(const std::vector<FinishedFile>& files);
+/// Throws UsageError if two files have the same word.
+void require_different_words(const std::vector<FinishedFile>& files);
 
 /// Throws InputError unless the file's runs, which have these options, match its rung's word.
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system);

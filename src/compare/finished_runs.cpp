@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "compare/comparison.hpp"
 #include "compare/finished.hpp"
 #include "compare/rungs.hpp"
+#include "compare/trajectories.hpp"
 #include "compare/when.hpp"
 #include "engine/interrupt.hpp"
 #include "engine/made_of_files.hpp"
@@ -124,21 +126,47 @@ std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
 
 // ---- the comparison's file
 
-/// Adds the save times, and the observables that the files call invariants.
-ComparisonOptions with_files(ComparisonOptions options, const std::vector<FinishedRung>& rungs,
-                             const SystemInfo& system) {
-  const DataFile first(rungs.front().file.path);
-  for (const ObservableInfo& info : system.observables)
-    if (first.text_attribute(info.name, "invariant")) options.invariants.push_back(info.name);
-  options.times = rungs.front().times;
+/// Everything that is compared: files of popflow's own, and after them those of others.
+struct Compared {
+  std::vector<FinishedRung> rungs;
+  std::vector<Trajectories> given;
+  SystemInfo system;  ///< with the observables that are compared
+  std::vector<Subject> happenings = {};
+  CommonTimes common = {};
+
+  [[nodiscard]] std::size_t size() const { return rungs.size() + given.size(); }
+  [[nodiscard]] std::vector<std::string> words() const {
+    std::vector<std::string> words;
+    for (const FinishedRung& rung : rungs) words.push_back(rung.file.word);
+    for (const Trajectories& of : given) words.push_back(of.file.word);
+    return words;
+  }
+  [[nodiscard]] std::vector<TimesOf> times() const {
+    std::vector<TimesOf> times;
+    for (const FinishedRung& rung : rungs) times.push_back({rung.file.name(), rung.times});
+    for (const Trajectories& of : given) times.push_back({of.file.name(), of.times});
+    return times;
+  }
+};
+
+/// Adds the times, and the observables that the files call invariants.
+ComparisonOptions with_files(ComparisonOptions options, const Compared& compared) {
+  if (!compared.rungs.empty()) {
+    const DataFile first(compared.rungs.front().file.path);
+    for (const ObservableInfo& info : compared.system.observables)
+      if (first.text_attribute(info.name, "invariant")) options.invariants.push_back(info.name);
+  }
+  options.times = compared.common.times;
   return options;
 }
 
-std::vector<Subject> happenings_of(const std::vector<FinishedRung>& rungs) {
+/// Events of others count where popflow's files have these events, too: the runs of a rung that
+/// does not look for an event have not missed it.
+std::vector<Subject> happenings_in_files(const Compared& compared) {
   std::vector<Subject> all;
-  for (const FinishedRung& rung : rungs)
+  for (const FinishedRung& rung : compared.rungs)
     all = together(std::move(all), happenings_in(DataFile(rung.file.path)));
-  return all;
+  return compared.rungs.empty() ? together({}, happenings_of(compared.given)) : all;
 }
 
 /// Runs of one mode, seed and number share their random numbers.
@@ -149,48 +177,57 @@ std::string numbers_of(const FinishedRung& rung) {
 }
 
 /// Options of the comparison, with the values determined by the files.
-RunConfig settled(const Parameters& options, const std::vector<FinishedRung>& rungs,
+RunConfig settled(const Parameters& options, const Compared& compared,
                   const std::string& command_line) {
-  RunConfig config{rungs.front().config.system, options, rungs.front().config.own, command_line};
-  std::string words, files;
-  for (const FinishedRung& rung : rungs) {
-    words += (words.empty() ? "" : ",") + rung.file.word;
-    const std::string path = std::filesystem::absolute(rung.file.path).lexically_normal().string();
-    files += (files.empty() ? "" : ",") + rung.file.word + "=" + text::escaped(path, ',');
-  }
-  config.options.resolve("rungs", words);
-  config.options.resolve("from", files);
-  const Parameters& noisy = noisy_one(rungs).config.options;
+  RunConfig config{
+      compared.system.name, options,
+      compared.rungs.empty() ? Parameters(ParameterTable()) : compared.rungs.front().config.own,
+      command_line};
+  std::vector<std::string> files;
+  const auto add = [&](const FinishedFile& file) {
+    const std::string path = std::filesystem::absolute(file.path).lexically_normal().string();
+    files.push_back(file.word + "=" + text::escaped(path, ','));
+  };
+  for (const FinishedRung& rung : compared.rungs) add(rung.file);
+  for (const Trajectories& of : compared.given) add(of.file);
+  config.options.resolve("rungs", text::join(compared.words(), ","));
+  config.options.resolve("from", text::join(files, ","));
+  if (compared.rungs.empty()) return config;
+  const Parameters& noisy = noisy_one(compared.rungs).config.options;
   for (const char* name : {"learning-rate", "batch-size", "t-end", "problem-seed"})
     config.options.resolve(name, noisy.value(name));
   return config;
 }
 
-GroupSpec layout_of(const std::vector<FinishedRung>& rungs, const RunConfig& config,
-                    const SystemInfo& system, unsigned threads) {
+GroupSpec layout_of(const Compared& compared, const RunConfig& config, unsigned threads) {
   GroupSpec root;
-  std::vector<std::string> words, groups;
-  for (const FinishedRung& rung : rungs) {
-    words.push_back(rung.file.word);
+  std::vector<std::string> groups;
+  for (const FinishedRung& rung : compared.rungs) {
     groups.push_back(rung.group());
     GroupSpec group = StoredFile(rung.file.path).layout();
     group.name = rung.group();
     group.attributes.push_back({"rung", rung.file.word});
     root.groups.push_back(std::move(group));
   }
+  for (const Trajectories& of : compared.given) {
+    root.groups.push_back(trajectories_group(of, compared.system));
+    groups.push_back(root.groups.back().name);
+  }
   const Parameters& options = config.options;
-  root.groups.push_back(comparison_group(system, words, options.real("learning-rate"),
-                                         with_files(comparison_options(options), rungs, system),
-                                         happenings_of(rungs)));
-  root.attributes = file_attributes(system, "comparison: " + system.title, "compare", config);
+  root.groups.push_back(
+      comparison_group(compared.system, compared.words(), options.real("learning-rate"),
+                       with_files(comparison_options(options), compared), compared.happenings));
+  mark_trajectories(root.groups.back(), compared.given, compared.system);
+  root.attributes =
+      file_attributes(compared.system, "comparison: " + compared.system.title, "compare", config);
   // Nothing is run, so the file gets its final name only when complete.
   *find_attribute(root, "status") = {"status", status_word(Status::complete), 16};
   *find_attribute(root, "status_message") = {"status_message",
                                              std::string("all rungs were compared"), 512};
-  root.attributes.insert(root.attributes.end(), {{"rungs", joined(words)},
+  root.attributes.insert(root.attributes.end(), {{"rungs", joined(compared.words())},
                                                  {"settings", std::int64_t{1}},
-                                                 {"run_groups", joined(groups)},
-                                                 {"problem", groups.front() + "/problem"}});
+                                                 {"run_groups", joined(groups)}});
+  if (!compared.rungs.empty()) root.attributes.push_back({"problem", groups.front() + "/problem"});
   root.groups.push_back(parameters_group(config));
   root.groups.push_back(provenance_group(threads));
   return root;
@@ -204,33 +241,63 @@ void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
 }
 
 /// One observable at a time: all runs' observables together may not fit in memory.
-void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& system,
-                 const ComparisonOptions& given, TrajectoryFile& file, Workers& workers,
-                 Screen& screen) {
-  const ComparisonOptions options = with_files(given, rungs, system);
+void compare_all(const Compared& compared, const ComparisonOptions& given, TrajectoryFile& file,
+                 Workers& workers, Screen& screen) {
+  const ComparisonOptions options = with_files(given, compared);
+  const SystemInfo& system = compared.system;
   const TrajectoryGroup group(file, "comparison");
   std::vector<DataFile> files;
   std::vector<RungRuns> runs;
-  for (const FinishedRung& rung : rungs) {
-    files.emplace_back(rung.file.path);
-    runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
-    write_runs(group, runs.size() - 1, rung.runs, runs.back().left_out());
-  }
-  const std::vector<Subject> happenings = happenings_of(rungs);
+  std::vector<RungPaths> starts;
   RungNumbers numbers;
   std::vector<std::vector<FirstTimes>> times;
-  for (std::size_t r = 0; r < rungs.size(); ++r) {
-    times.push_back(read_first_times(files[r], happenings, runs[r], options.times.back()));
-    for (FirstTimes& of : times.back()) of.numbers = numbers_of(rungs[r]);
-    numbers.divergences.push_back({runs[r].left_out(), rungs[r].runs, rungs[r].exact()});
+  const auto counted = [&](std::size_t of_rung, std::size_t left_out, bool exact) {
+    write_runs(group, numbers.divergences.size(), of_rung, left_out);
+    numbers.divergences.push_back({left_out, of_rung, exact});
+  };
+  for (const FinishedRung& rung : compared.rungs) {
+    files.emplace_back(rung.file.path);
+    runs.push_back(read_runs(files.back(), rung.runs, rung.exact(), rung.times));
+    counted(rung.runs, runs.back().left_out(), rung.exact());
+    times.push_back(
+        read_first_times(files.back(), compared.happenings, runs.back(), rung.times.back()));
+    for (FirstTimes& of : times.back()) {
+      of.numbers = numbers_of(rung);
+      if (!compared.given.empty()) cut_at(options.times.back(), of);
+    }
+  }
+  for (const Trajectories& of : compared.given) {
+    counted(of.runs, 0, of.exact);
+    times.push_back(of.paths({}, {}, compared.happenings, options.times.back()).happenings);
+  }
+  const auto paths_of = [&](std::size_t observable, std::size_t r) {
+    const std::string& name = system.observables[observable].name;
+    const std::vector<std::size_t>& columns = compared.common.columns[r];
+    if (r >= compared.rungs.size())
+      return compared.given[r - compared.rungs.size()]
+          .paths({name}, columns, {}, 0)
+          .observables.front();
+    Paths whole = read_observable(files[r], name, runs[r], compared.rungs[r].times);
+    return columns.size() == whole.times ? whole : at_columns(whole, columns);
+  };
+  if (!compared.given.empty()) {
+    std::vector<std::string> names;
+    for (const TimesOf& rung : compared.times()) names.push_back(rung.name);
+    for (std::size_t r = 0; r < compared.size(); ++r) {
+      RungPaths& start = starts.emplace_back();
+      for (std::size_t o = 0; o < system.observables.size(); ++o)
+        start.observables.push_back(
+            at_columns(paths_of(o, r), {0, compared.common.times.size() - 1}));
+    }
+    for (const std::string& warning :
+         warnings_of_starts(names, compared.rungs.size(), compared.common, system, starts))
+      screen.warning(warning);
   }
   std::vector<Paths> paths;
   numbers.paths = [&](std::size_t observable) {
     look_for_signals();
     paths.clear();
-    for (std::size_t r = 0; r < rungs.size(); ++r)
-      paths.push_back(
-          read_observable(files[r], system.observables[observable].name, runs[r], rungs[r].times));
+    for (std::size_t r = 0; r < compared.size(); ++r) paths.push_back(paths_of(observable, r));
     return pointers_to(paths);
   };
   numbers.first_times = [&](std::size_t happening) {
@@ -239,7 +306,7 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
     return of_rungs;
   };
   std::size_t done = 0;
-  write_statements(group, judge_all(numbers, system, happenings, options, workers,
+  write_statements(group, judge_all(numbers, system, compared.happenings, options, workers,
                                     [&](const ObservableComparison& one) {
                                       write_observable(group, one);
                                       screen.progress(
@@ -252,35 +319,67 @@ void compare_all(const std::vector<FinishedRung>& rungs, const SystemInfo& syste
 /// Finished runs that belong together.
 class Runs : public FinishedRungs {
  public:
-  Runs(std::vector<FinishedRung> rungs, SystemInfo system)
-      : rungs_(std::move(rungs)), system_(std::move(system)) {}
+  explicit Runs(Compared compared) : compared_(std::move(compared)) {}
 
   [[nodiscard]] std::string shared_numbers() const override {
-    return popflow::shared_numbers(rungs_);
+    return popflow::shared_numbers(compared_.rungs);
   }
   [[nodiscard]] GroupSpec layout(const Parameters& options, const std::string& command_line,
                                  unsigned threads) const override {
-    return layout_of(rungs_, settled(options, rungs_, command_line), system_, threads);
+    return layout_of(compared_, settled(options, compared_, command_line), threads);
   }
   void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
                Screen& screen) const override {
-    for (const FinishedRung& rung : rungs_) copy_rung(rung, file);
-    compare_all(rungs_, system_, options, file, workers, screen);
+    for (const FinishedRung& rung : compared_.rungs) copy_rung(rung, file);
+    compare_all(compared_, options, file, workers, screen);
   }
 
  private:
-  std::vector<FinishedRung> rungs_;
-  SystemInfo system_;  ///< with the observables that are compared
+  Compared compared_;
 };
 
 }  // namespace
 
 std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& files,
-                                             const Catalogue& catalogue) {
-  std::vector<FinishedRung> rungs = look_at_all(files, catalogue);
-  const RunConfig& first = rungs.front().config;
-  SystemInfo system = recorded_by_all(files, catalogue.info(first.system), first.options);
-  return std::make_unique<Runs>(std::move(rungs), std::move(system));
+                                             std::optional<double> learning_rate,
+                                             const Catalogue& catalogue, Screen& screen) {
+  std::vector<FinishedFile> own, of_others;
+  for (const FinishedFile& file : files)
+    (is_of_others(file.path) ? of_others : own).push_back(file);
+  Compared compared{
+      own.empty() ? std::vector<FinishedRung>() : look_at_all(own, catalogue), {}, {}};
+  std::optional<SystemInfo> recorded;
+  if (!own.empty()) {
+    const RunConfig& first = compared.rungs.front().config;
+    recorded = recorded_by_all(own, catalogue.info(first.system), first.options);
+  }
+  const SystemInfo* const system = recorded ? &*recorded : nullptr;
+  if (system != nullptr && !learning_rate)
+    learning_rate = noisy_one(compared.rungs).config.options.real("learning-rate");
+  for (const FinishedFile& file : of_others)
+    compared.given.push_back(read_trajectories(file, system, learning_rate));
+  if (of_others.empty())
+    compared.system = *system;
+  else
+    compared.system = system == nullptr ? system_of(compared.given)
+                                        : with_observables_of(*system, compared.given);
+  const std::vector<TimesOf> times = compared.times();
+  // The times of popflow's own files are the same up to the rounding of steps.
+  if (of_others.empty()) {
+    compared.common.times = compared.rungs.front().times;
+    std::vector<std::size_t> all(compared.common.times.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    compared.common.columns.assign(compared.rungs.size(), all);
+  } else {
+    compared.common = common_times(times);
+    if (const std::string said = said_of_times(compared.common, times); !said.empty())
+      screen.message(said);
+    for (const std::string& said : said_of_left_out(system == nullptr ? compared.system : *system,
+                                                    compared.system, compared.given))
+      screen.message(said);
+  }
+  compared.happenings = happenings_in_files(compared);
+  return std::make_unique<Runs>(std::move(compared));
 }
 
 }  // namespace popflow

@@ -44,9 +44,12 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
       diverged_(file_.integers("diverged", words_.size())),
       times_(file_.read("time").values) {
   for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
+  trajectories_ = text::split_words(attribute(file_, "", "trajectories"));
   const DataFile& first = rungs_.front();
-  for (const std::string& name : text::split_words(attribute(first, "", "observables")))
-    if (file_.has_dataset(name + "_mean"))  // not all files that were compared may record it
+  // Those that not all files have, popflow's or others', are not compared.
+  const DataFile& lists = trajectories_.empty() ? first : file_;
+  for (const std::string& name : text::split_words(attribute(lists, "", "observables")))
+    if (file_.has_dataset(name + "_mean"))
       (attribute(first, name, "invariant").empty() ? moving_ : kept_).push_back(name);
   statements_ = read_statements(file_, words_.size(), pairs_.size());
   if (asks_all()) return;
@@ -78,7 +81,8 @@ double RecordedComparison::number(const std::string& name) const {
 double RecordedComparison::batch_size() const {
   // A flow has no batches, even if its options give a batch size.
   std::size_t noisy = 0;
-  while (noisy + 1 < words_.size() && exact(noisy)) ++noisy;
+  while (noisy + 1 < words_.size() && (exact(noisy) || is_of_others(noisy))) ++noisy;
+  if (is_of_others(noisy)) noisy = 0;
   return rungs_[noisy].number_attribute("parameters", "batch-size").value_or(0);
 }
 
@@ -87,12 +91,21 @@ double RecordedComparison::range(const std::string& name) const {
 }
 
 bool RecordedComparison::exact(std::size_t rung) const {
-  return attribute(rungs_[rung], "", "mode") == "flow";  // also if defined by the system
+  return attribute(rungs_[rung], "", "mode") == "flow" ||  // also if defined by the system
+         rungs_[rung].number_attribute("", "deterministic").value_or(0) == 1;
 }
 
-std::size_t RecordedComparison::centre() const {
-  const auto sgd = std::find(words_.begin(), words_.end(), "sgd");
-  return sgd == words_.end() ? 0 : static_cast<std::size_t>(sgd - words_.begin());
+bool RecordedComparison::is_of_others(std::size_t rung) const {
+  return std::find(trajectories_.begin(), trajectories_.end(), words_[rung]) != trajectories_.end();
+}
+
+std::size_t RecordedComparison::centre() const { return centre_of(words_, trajectories_); }
+
+std::size_t centre_of(const std::vector<std::string>& rungs,
+                      const std::vector<std::string>& trajectories) {
+  const std::string wanted = trajectories.empty() ? "sgd" : trajectories.front();
+  const auto found = std::find(rungs.begin(), rungs.end(), wanted);
+  return found == rungs.end() ? 0 : static_cast<std::size_t>(found - rungs.begin());
 }
 
 std::size_t RecordedComparison::reference() const {

@@ -60,7 +60,9 @@ class RecordedComparison {
   [[nodiscard]] double counted(std::size_t rung) const {
     return static_cast<double>(runs_[rung] - diverged_[rung]);
   }
-  /// Rung that the others are meant to describe: sgd, otherwise the first.
+  /// Whether popflow did not compute the rung.
+  [[nodiscard]] bool is_of_others(std::size_t rung) const;
+  /// Rung that the others are meant to describe: centre_of().
   [[nodiscard]] std::size_t centre() const;
   /// Rung along which an observable's range is taken (the margin is relative to this range): the
   /// first exact rung, otherwise the first.
@@ -105,10 +107,16 @@ class RecordedComparison {
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
   std::vector<std::int64_t> runs_, diverged_;  ///< per rung
   std::vector<double> times_;
-  std::vector<DataFile> rungs_;  ///< the group of each rung
+  std::vector<DataFile> rungs_;            ///< the group of each rung
+  std::vector<std::string> trajectories_;  ///< words of the rungs that popflow did not compute
   std::vector<std::string> moving_, kept_;
   std::vector<Statement> statements_;
 };
+
+/// Rung that the others are meant to describe: the first of the trajectories of others, without
+/// these sgd, otherwise the first.
+std::size_t centre_of(const std::vector<std::string>& rungs,
+                      const std::vector<std::string>& trajectories);
 
 /// The rungs of a group `comparison`. Throws InputError unless there are at least two.
 std::vector<std::string> recorded_rungs(const DataFile& group);

@@ -86,9 +86,10 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   return config;
 }
 
-/// The save times and the end, rounded to steps of sgd. The start is always included, because
-/// ranges over the flow and drifts are relative to it.
-Schedule common_schedule(const RunConfig& base, double learning_rate, const System& system) {
+/// The save times and the end, with `whole_steps` rounded to steps of sgd. The start is always
+/// included, because ranges over the flow and drifts are relative to it.
+Schedule common_schedule(const RunConfig& base, double learning_rate, const System& system,
+                         bool whole_steps) {
   Parameters options(run_options());
   for (const char* name : {"saves", "save-spacing", "save-first", "save-at", "t-end", "steps"})
     if (base.options.has(name))
@@ -96,7 +97,8 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
                   base.options.given(name) ? Origin::config : Origin::defaults);
   SgdPlan steps;
   steps.driver.learning_rate = learning_rate;
-  Schedule times = course_of(options, steps, [&] { return default_end(system); }).schedule;
+  const ModePlan mode = whole_steps ? ModePlan(steps) : ModePlan(FlowPlan());
+  Schedule times = course_of(options, mode, [&] { return default_end(system); }).schedule;
   if (times.front() > 0) times.insert(times.begin(), 0.0);
   return times;
 }
@@ -165,7 +167,8 @@ std::string rung_group(std::string word) {
   return word;
 }
 
-std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system) {
+std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system,
+                                    std::size_t least) {
   const std::string& text = config.options.word("rungs");
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -173,12 +176,12 @@ std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& s
     words.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  check_rungs(words, "--rungs", system);
+  check_rungs(words, "--rungs", system, least);
   return words;
 }
 
 void check_rungs(const std::vector<std::string>& words, const std::string& option,
-                 const SystemInfo& system) {
+                 const SystemInfo& system, std::size_t least) {
   std::vector<std::string> known = kEverySystem;
   for (const RungInfo& rung : system.rungs) known.push_back(rung.word);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -195,7 +198,7 @@ void check_rungs(const std::vector<std::string>& words, const std::string& optio
         words.begin() + static_cast<std::ptrdiff_t>(i))
       throw UsageError(option + " names " + word + " twice");
   }
-  if (words.size() < 2)
+  if (words.size() < least)
     throw UsageError(option + " names " + text::join(words, ",") + " alone; give at least two");
 }
 
@@ -223,9 +226,13 @@ void require_one_sharpness(const Ladder& ladder, const SystemInfo& system) {
 }  // namespace
 
 std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
-                                 Workers& workers) {
+                                 Workers& workers, bool beside_others) {
   const SystemInfo& system = catalogue.info(config.system);
-  const std::vector<std::string> words = rung_words(config, system);
+  const std::vector<std::string> words = rung_words(config, system, beside_others ? 1 : 2);
+  const bool whole_steps =
+      !beside_others || std::any_of(words.begin(), words.end(), [](const std::string& word) {
+        return word == "sgd" || word == "gd" || svag_of(word) > 0;
+      });
   const bool several = config.options.has("learning-rates");
   std::vector<double> rates = {config.options.real("learning-rate")};
   if (several) {
@@ -246,7 +253,7 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
   std::vector<Ladder> ladders;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     Ladder ladder{rates[i], several ? "learning_rate_" + std::to_string(i + 1) : "", {}};
-    const Schedule schedule = common_schedule(config, rates[i], *probe);
+    const Schedule schedule = common_schedule(config, rates[i], *probe, whole_steps);
     for (const std::string& word : words) {
       Rung rung{word, rung_group(word), nullptr};
       rung.experiment = std::make_unique<Experiment>(

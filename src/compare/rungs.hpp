@@ -28,13 +28,14 @@ struct Ladder {
   std::vector<Rung> rungs;
 };
 
-/// Parses --rungs. Throws UsageError.
-std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system);
+/// Parses --rungs, which names at least so many. Throws UsageError.
+std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system,
+                                    std::size_t least);
 
 /// Throws UsageError, naming the option that the words come from, unless each is a rung of the
-/// system and there are at least two, all different.
+/// system and there are at least so many, all different.
 void check_rungs(const std::vector<std::string>& words, const std::string& option,
-                 const SystemInfo& system);
+                 const SystemInfo& system, std::size_t least = 2);
 
 /// Group of a rung: its word, with _ for :
 std::string rung_group(std::string word);
@@ -55,7 +56,10 @@ std::string rung_of_its_own(const RunConfig& config, const SystemInfo& system);
 ///
 /// Streams: sde and sgd use the seed itself and differ by purpose. The other rungs and learning
 /// rates have their own seeds, spread over those that --seed takes.
+///
+/// `beside_others`: the rungs are compared with trajectories of others, at whose times (--save-at)
+/// they are recorded: exactly, unless a rung counts whole steps.
 std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
-                                 Workers& workers);
+                                 Workers& workers, bool beside_others = false);
 
 }  // namespace popflow

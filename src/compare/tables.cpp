@@ -30,8 +30,13 @@ std::string head(const RecordedComparison& of) {
     if (of.diverged(r) > 0) part += " (" + std::to_string(of.diverged(r)) + " diverged)";
     parts.push_back(part);
   }
-  return "\nlearning rate " + shortest(of.learning_rate()) + ", batch size " +
-         rounded(of.batch_size()) + ": " + text::join(parts, ", ") + "\n";
+  bool all_of_others = true;
+  for (std::size_t r = 0; r < of.words().size(); ++r)
+    all_of_others = all_of_others && of.is_of_others(r);
+  const std::string setting = all_of_others ? ""
+                                            : "learning rate " + shortest(of.learning_rate()) +
+                                                  ", batch size " + rounded(of.batch_size()) + ": ";
+  return "\n" + setting + text::join(parts, ", ") + "\n";
 }
 
 /// Time index at which the mean deviates most from that of the reference.

@@ -460,7 +460,10 @@ const ParameterTable& compare_options() {
          .kind = Kind::text,
          .default_text = "",
          .meaning = "run nothing, compare finished files: RUNG=FILE, several separated by commas, "
-                    "of the same problem, start and times (NAME may then be left out)",
+                    "of the same problem, start and times (NAME may then be left out). A netCDF-4 "
+                    "or HDF5 file of anybody's training, with 'time' and observables by name along "
+                    "(run, time), stands for a rung of any other name, mine=FILE; beside NAME and "
+                    "such files alone, --rungs are computed at their times",
          .default_note = "none"},
         {.name = "learning-rates",
          .kind = Kind::reals,

@@ -33,6 +33,14 @@ struct Compared {
     return ", at learning rate " + shortest(*rate) + ", the first of " + std::to_string(settings);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return group + "/" + name; }
+  /// Rung whose differences from the others are drawn: the first of the trajectories that popflow
+  /// did not compute, without these sgd, otherwise the last.
+  [[nodiscard]] const std::string& reference() const {
+    const std::vector<std::string> given =
+        text::split_words(file.text_attribute(group, "trajectories").value_or(""));
+    const auto found = std::find(rungs.begin(), rungs.end(), given.empty() ? "sgd" : given.front());
+    return found != rungs.end() ? *found : rungs.back();
+  }
   /// A row of a variable over time, for a rung or a pair.
   [[nodiscard]] std::vector<double> row(const std::string& name, std::size_t i) const {
     const std::vector<double> all = file.read(path(name)).values;
@@ -66,13 +74,12 @@ std::string chart_of_means(const Compared& compared, const std::string& name,
                look);
 }
 
-/// Differences to SGD or, without SGD, to the last rung. Rungs agree where the whole band lies
+/// Differences to the reference. Rungs agree where the whole band lies
 /// within the margin.
 std::string chart_of_differences(const Compared& compared, const std::string& name,
                                  const PictureOptions& options, const Look& look) {
   const std::vector<std::string>& rungs = compared.rungs;
-  const auto sgd = std::find(rungs.begin(), rungs.end(), "sgd");
-  const std::string reference = sgd != rungs.end() ? *sgd : rungs.back();
+  const std::string& reference = compared.reference();
   const std::vector<std::string> first = compared.words("first"), second = compared.words("second"),
                                  verdicts = compared.words(name + "_verdict");
   const double margin = compared.file.reals(compared.path(name + "_margin"), 1)[0];
@@ -110,13 +117,11 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
       look);
 }
 
-/// Ratios of geometric means between the first rung of each pair and SGD or, without SGD, the last
-/// rung.
+/// Ratios of geometric means between the rungs of each pair that has the reference.
 std::string chart_of_ratios(const Compared& compared, const std::string& name,
                             const PictureOptions& options, const Look& look) {
   const std::vector<std::string>& rungs = compared.rungs;
-  const auto sgd = std::find(rungs.begin(), rungs.end(), "sgd");
-  const std::string reference = sgd != rungs.end() ? *sgd : rungs.back();
+  const std::string& reference = compared.reference();
   const std::vector<std::string> first = compared.words("first"), second = compared.words("second");
   const double factor = compared.file.number_attribute(compared.group, "delta_factor").value_or(1);
   std::vector<Line> lines;

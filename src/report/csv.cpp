@@ -1,6 +1,7 @@
 #include "report/csv.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -52,10 +53,13 @@ NamedValues parameters(const DataFile& file) {
 /// The lines of one run's group or file.
 class Lines {
  public:
-  /// With a column for the run, where there are several or `numbered`.
-  Lines(const DataFile& file, NamedValues parameters, bool numbered = false)
+  /// With a column for the run, where there are several or `numbered`. With the columns of `first`,
+  /// empty where the file has none: trajectories of others lack some.
+  Lines(const DataFile& file, NamedValues parameters, bool numbered = false,
+        const Lines* first = nullptr)
       : file_(file),
-        names_(text::split_words(attribute(file, "", "observables"))),
+        names_(first != nullptr ? first->names_
+                                : text::split_words(attribute(file, "", "observables"))),
         parameters_(std::move(parameters)) {
     time_ = file.read("time").values;
     done_ = told::saves_of_runs(file, time_.size());
@@ -63,9 +67,15 @@ class Lines {
     if (file.has_dataset("stop_time")) stops_ = file.read("stop_time").values;
     numbered_ = numbered || !numbers_.empty();
     runs_ = std::max<std::size_t>(numbers_.size(), 1);
-    for (const std::string& name : names_) columns_.push_back(series(name));
-    for (const std::string name : {"status", "outcome"})
-      if (auto words = words_of(name); words.size() == runs_) ends_.emplace_back(name, words);
+    for (const std::string& name : names_)
+      columns_.push_back(first == nullptr || file.has_dataset(name) ? series(name)
+                                                                    : std::vector<double>());
+    for (const std::string name : {"status", "outcome"}) {
+      auto words = words_of(name);
+      const bool there = words.size() == runs_;
+      if (!there) words.assign(runs_, "");
+      if (first == nullptr ? there : first->has_end(name)) ends_.emplace_back(name, words);
+    }
   }
 
   [[nodiscard]] std::string head() const {
@@ -86,13 +96,18 @@ class Lines {
         if (!numbers_.empty()) line += std::to_string(numbers_[run]);
         if (numbered_) line += ",";
         line += shortest(time_of(run, i));
-        for (const auto& column : columns_) line += "," + shortest(column[run * time_.size() + i]);
+        for (const auto& column : columns_)
+          line += "," + (column.empty() ? "" : shortest(column[run * time_.size() + i]));
         out << line << after << '\n';
       }
     }
   }
 
  private:
+  [[nodiscard]] bool has_end(const std::string& name) const {
+    return std::any_of(ends_.begin(), ends_.end(),
+                       [&](const auto& end) { return end.first == name; });
+  }
   /// A run of an ensemble that stopped early has its last values beside a save that it did not
   /// reach.
   [[nodiscard]] double time_of(std::size_t run, std::size_t i) const {
@@ -149,14 +164,18 @@ void write_comparison_csv(const DataFile& file, std::ostream& out) {
   NamedValues shared;
   for (const auto& parameter : all)
     if (parameter.first != "learning-rate") shared.push_back(parameter);
-  bool first = true;
+  // The files of the groups, so that the first one's columns are there for the others.
+  std::vector<std::unique_ptr<DataFile>> files;
+  std::unique_ptr<Lines> first;
   for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {
-    const DataFile rung(file.path(), group);
-    const Lines lines(rung, shared, true);
-    if (first) out << "rung,learning-rate," << lines.head() << '\n';
-    first = false;
-    const auto eta = rung.number_attribute("parameters", "learning-rate");
-    lines.write(attribute(rung, "", "rung") + "," + (eta ? shortest(*eta) : "") + ",", out);
+    files.push_back(std::make_unique<DataFile>(file.path(), group));
+    const DataFile& rung = *files.back();
+    auto lines = std::make_unique<Lines>(rung, shared, true, first.get());
+    if (!first) out << "rung,learning-rate," << lines->head() << '\n';
+    std::optional<double> eta;
+    if (rung.has_group("parameters")) eta = rung.number_attribute("parameters", "learning-rate");
+    lines->write(attribute(rung, "", "rung") + "," + (eta ? shortest(*eta) : "") + ",", out);
+    if (!first) first = std::move(lines);
   }
 }
 

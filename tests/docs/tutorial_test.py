@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Every command of the README and the tutorial works, prints what the page says, and draws the
+"""Every command of the README, the tutorial and the guide works, prints what the page says, and draws the
 page's pictures. With the argument `--pictures` these are stored instead of compared."""
 
 import os
@@ -14,7 +14,7 @@ import page
 SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
 PICTURES = os.path.join(SOURCE, "docs", "pictures")
 # How many outputs and how many pictures of a page are compared at least.
-PAGES = {"README.md": (1, 0), "docs/tutorial.md": (8, 2)}
+PAGES = {"README.md": (1, 0), "docs/tutorial.md": (8, 2), "docs/guide.md": (2, 1)}
 # By which pictures may differ, of 256, in the root mean square.
 SHADES = 2
 # Another version of Matplotlib sets formulas a little differently: 9.1 between 3.6 and 3.10.

@@ -155,9 +155,12 @@ def when(axes: Any, data: xarray.Dataset) -> None:
 
 
 def pairs(data: xarray.Dataset) -> list[tuple[int, str, str, str]]:
-    """The pairs with sgd (or else the last rung) in them: place, both rungs, and the other."""
+    """The pairs with the first of the trajectories that popflow did not compute, without these sgd,
+    or else the last rung: place, both rungs, and the other."""
     rungs = [str(rung) for rung in data.rung.values]
-    reference = "sgd" if "sgd" in rungs else rungs[-1]
+    given = str(data.attrs.get("trajectories", "")).split()
+    wanted = given[0] if given else "sgd"
+    reference = wanted if wanted in rungs else rungs[-1]
     ends = zip(data.popflow.words("first").values, data.popflow.words("second").values)
     return [(place, str(first), str(second), str(first if second == reference else second))
             for place, (first, second) in enumerate(ends) if reference in (first, second)]

@@ -1,0 +1,150 @@
+"""Training rules: do the papers' pictures of gradient flow survive momentum and Adam (claims 26 and
+27)?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import popflow
+from popflow.analysis import Estimate
+
+from .claim import Check, Number, claim
+from .papers import TOPIC, TRAINING
+
+#: Steps of the discrete rule along the population's gradient: noise is there in name only.
+FULL_BATCH: dict[str, Any] = {"mode": "sde", "method": "gradient_descent", "noise": "isotropic",
+                              "noise_scale": 1e-13, "state": "none"}
+
+#: For each rule the learning rates, and the flow time after which nothing is waited for. The rates of
+#: momentum are ten times smaller, as its steps are ten times longer; adaptive rules have those that
+#: are common in practice.
+RULES: dict[str, tuple[list[float], float]] = {
+    "sgd": ([1.0, 0.3, 0.1], 4000), "momentum": ([0.1, 0.03, 0.01], 400),
+    "nesterov": ([0.1, 0.03, 0.01], 400), "rmsprop": ([1e-2, 1e-3, 1e-4], 4),
+    "adam": ([1e-2, 1e-3, 1e-4], 4)}
+SCALES = [0.001, 0.01, 0.1]
+TOPICS: dict[str, Any] = {"topics": 5, "words_per_topic": 4, "topics_per_document": 2}
+WORDS = 1 + 5 * 4
+
+
+@claim(26, TOPIC, "the two stages are there for a variety of optimizers")
+def stages_by_rule(long: bool) -> list[Number]:
+    """Full-batch training by the discrete rules, from W_V = 0 and Gaussian W_K and W_Q of standard
+    deviation `scale`, without weight decay: 20 words, 2 topics in a document. The map is over rule,
+    learning rate and scale. The rule for "two stages" is that of claim 22: when stage 1 ends (the
+    norm of W_V within 1% of its value under uniform attention) the norms of W_K and W_Q have changed
+    by no more than a tenth, and from then until stage 2 begins (the norm of W_K has doubled) that of
+    W_V has not either. A cell in which stage 1 has not ended within the time that its rule has (t =
+    4000 for sgd, 400 for momentum and Nesterov, 4 for the adaptive ones) counts as one without two
+    stages."""
+    del long
+    found: list[Number] = []
+    for rule, (rates, end) in RULES.items():
+        for scale in SCALES:
+            changes = [stages(rule, rate, scale, end) for rate in rates]
+            where = f"{rule}, scale {scale:g}"
+            for rate, (before, between, order) in zip(rates, changes, strict=True):
+                found += [Check(f"change of the norms of W_K and W_Q until stage 1 ends, rate "
+                                f"{rate:g}", before, where, most=0.1),
+                          Check(f"change of the norm of W_V between the stages, rate {rate:g}",
+                                between, where, most=0.1),
+                          Number(f"stage 2's start over stage 1's end, rate {rate:g}", order,
+                                 where)]
+    return found
+
+
+def stages(rule: str, rate: float, scale: float, end: float) -> tuple[float, float, float]:
+    """What claim 22 asks: the factors' change until stage 1 ends, W_V's change between the stages,
+    and stage 2's start over stage 1's end; infinite and NaN where stage 1 does not end."""
+    draw = np.random.default_rng(22)
+    start = {name: draw.normal(0, scale, (WORDS, WORDS)) for name in ("W_K", "W_Q")}
+    run = popflow.run("topic", problem=start, optimizer=rule, learning_rate=rate,
+                      steps=round(end / rate), saves=1001, save_spacing="log", save_first=rate,
+                      **FULL_BATCH, **TOPICS)
+    first, second = (float(run.time_of[name].values[0]) for name in ("stage1_end", "stage2_start"))
+    if not np.isfinite(first):
+        return np.inf, np.nan, np.nan
+    time = run.time.values
+    value, *factors = (run[name].values[0] for name in ("norm_value", "norm_key", "norm_query"))
+    last = second if np.isfinite(second) else time[-1]
+    between = (time >= first) & (time <= last)
+    moved = (float(np.ptp(value[between]) / np.interp(first, time, value)) if between.any()
+             else np.nan)
+    return (max(abs(float(np.interp(first, time, norm) / norm[0] - 1)) for norm in factors), moved,
+            second / first)
+
+
+# ---- momentum beside a larger learning rate
+
+#: The learning rates eta/(1 - beta) of plain SGD, and the steps in units of them: to time 8.
+EFFECTIVE = [0.02, 0.1, 0.5]
+BETAS = [0.5, 0.9, 0.99]
+TIME, TIMES = 8.0, 17
+WATCHED = ["loss", "slope", "prob_0to1"]
+
+
+@claim(27, TRAINING, "momentum beta at rate eta is plain SGD at eta/(1 - beta), to 5%")
+def momentum_is_a_larger_rate(long: bool) -> list[Number]:
+    """Both after as many steps, from the same start, to time 8 of the larger rate. Without noise
+    (full batches, the discrete rules): the largest difference of loss, slope and prob_0to1 over
+    time, in parts of what they change, must be at most 0.05. With noise (batches of 16 with 32
+    symbols, 400 runs of each): the means must be told to agree within 5% of their range (1: agree,
+    0: differ; 0.5 ± 1: undecided), and the standard deviation of the slope at the end must
+    be the same within 5%, by its interval, too.
+
+    Momentum lags: its first steps are as small as its rate, and it is behind by beta/(1 - beta)
+    steps, a time of beta eta/(1 - beta)^2 here. Without noise the difference is about that lag
+    where the slope changes by its range in a time of order 1: 0.022 at a lag of 0.02, 0.10 at 0.1,
+    0.18 at 0.18, 0.35 at 0.5. So the two agree to 5% while the lag is below 0.05, not at a given
+    beta: the larger rate is a description of small learning rates alone. The standard deviation of
+    the slope at the end is too small by then for the same reason: that of a training which is not
+    as far."""
+    runs = 4000 if long else 400
+    found: list[Number] = []
+    for rate in EFFECTIVE:
+        steps = round(TIME / rate)
+        saved = sorted({round(steps * i / (TIMES - 1)) for i in range(TIMES)})
+        for beta in BETAS:
+            found += beside(rate, beta, steps, saved, runs)
+    return found
+
+
+def beside(rate: float, beta: float, steps: int, saved: list[int], runs: int) -> list[Number]:
+    name = f"beta = {beta:g}, eta/(1 - beta) = {rate:g}"
+
+    def trained(of: float, **options: Any) -> Any:
+        run = popflow.run("markov", learning_rate=of, steps=steps, save_at=[k * of for k in saved],
+                          **options)
+        return {"time": np.array(saved) * rate, **{each: run[each].values for each in WATCHED}}
+
+    rules = ({}, {"optimizer": "momentum", "momentum": beta})
+    rates = (rate, rate * (1 - beta))
+    plain, moved = (trained(of, **rule, **FULL_BATCH)
+                    for of, rule in zip(rates, rules, strict=True))
+    apart = max(float(np.abs(moved[each] - plain[each]).max() / np.ptp(plain[each]))
+                for each in WATCHED)
+    noise = {"mode": "sgd", "batch_size": 16, "context_length": 32, "runs": runs, "state": "none"}
+    plain, moved = (trained(of, **rule, **noise, seed=1 + seed)
+                    for seed, (of, rule) in enumerate(zip(rates, rules, strict=True)))
+    said = popflow.compare_trajectories(sgd_like=plain, momentum=moved).verdicts
+    verdicts = [str(word) for word in said.verdict.values.ravel() if str(word)]
+    # An undecided one is either: its interval holds both.
+    agree = (0.0 if "differ" in verdicts else
+             Estimate(0.5, 1.0) if "undecided" in verdicts else 1.0)
+    return [Check("largest difference without noise", apart, f"without noise, {name}", most=0.05),
+            Check("means agree", agree, f"with noise, {name}", least=1),
+            Check("standard deviation of the slope over that of SGD",
+                  spread(moved["slope"][:, -1], plain["slope"][:, -1]), f"with noise, {name}",
+                  least=0.95, most=1.05)]
+
+
+def spread(a: np.ndarray, b: np.ndarray) -> Estimate:
+    """The ratio of two standard deviations, by the fourth moments of the samples."""
+    def error(x: np.ndarray) -> float:
+        kurtosis = max(float(((x - x.mean())**4).mean() / x.var()**2), 3.0)
+        return float(np.sqrt((kurtosis - 1) / (4 * len(x))))
+
+    ratio = float(a.std(ddof=1) / b.std(ddof=1))
+    return Estimate(ratio, ratio * float(np.hypot(error(a), error(b))))

@@ -1,0 +1,496 @@
+#include "compare/trajectories.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string_view>
+
+#include "compare/rungs.hpp"
+#include "engine/described.hpp"
+#include "engine/specs.hpp"
+#include "engine/status.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/numbers.hpp"
+#include "text/text.hpp"
+
+namespace popflow {
+
+namespace {
+
+/// Times that differ by less than this part of the last time are equal: others may store them in
+/// single precision.
+constexpr double kSameGivenTime = 1e-6;
+constexpr std::string_view kTimeOf = "time_of_";
+
+using Names = std::vector<std::string>;
+
+bool contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+InputError wrong(const FinishedFile& file, const std::string& what) {
+  return InputError(file.path + ": " + what);
+}
+
+/// Refuses a netCDF file of the format before HDF5, with what to do instead.
+void refuse_classic_netcdf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 3> head{};
+  if (file.read(head.data(), head.size()) && std::string_view(head.data(), 3) == "CDF")
+    throw InputError(path +
+                     " is a netCDF-3 file; --from reads netCDF-4 and HDF5. xarray writes netCDF-4 "
+                     "with to_netcdf(path, engine=\"h5netcdf\")");
+}
+
+/// Reads the variables of one file.
+class Reader {
+ public:
+  Reader(const FinishedFile& file, const std::string& group) : of_(file), file_(file.path, group) {}
+
+  Trajectories read(const SystemInfo* system, std::optional<double> learning_rate) {
+    Trajectories all{of_, {}, 1, false, {}, {}, {}};
+    all.times = times(learning_rate);
+    require_times(all.times);
+    Names over_time;
+    for (const std::string& name : variables())
+      if (!is_axis(name) && is_over_time(name, all.times.size())) over_time.push_back(name);
+    Names known = over_time;
+    if (system != nullptr) {
+      const Names of_system = names_of(system->observables);
+      std::erase_if(known, [&](const std::string& name) { return !contains(of_system, name); });
+      for (const std::string& name : over_time)
+        if (!contains(known, name)) all.left_out.push_back(name);
+      // A variable of an observable's name is meant, whatever its shape; series() says what is
+      // wrong with the shape.
+      for (const std::string& name : of_system)
+        if (!contains(known, name) && file_.has_dataset(name)) known.push_back(name);
+    }
+    if (known.empty()) throw no_observables(system, over_time);
+    std::optional<std::size_t> runs;
+    std::string first;
+    for (const std::string& name : known) {
+      std::vector<double> values = series(name, all.times);
+      const std::size_t its = values.size() / all.times.size();
+      if (runs && *runs != its)
+        throw wrong(of_, "'" + name + "' has " + counted(its) + ", and '" + first + "' has " +
+                             counted(*runs) + "; all observables must have the same runs");
+      runs = its;
+      if (first.empty()) first = name;
+      all.observables.emplace(name, std::move(values));
+    }
+    all.runs = *runs;
+    all.exact = is_deterministic(all.runs);
+    for (const std::string& name : variables())
+      if (name.starts_with(kTimeOf))
+        all.first_times.emplace(name.substr(kTimeOf.size()), first_times(name, all.runs));
+    return all;
+  }
+
+ private:
+  static std::string counted(std::size_t runs) {
+    return std::to_string(runs) + (runs == 1 ? " run" : " runs");
+  }
+  /// Names of the datasets in the file.
+  [[nodiscard]] Names variables() const {
+    Names found;
+    for (const std::string& name : file_.members(""))
+      if (has_values(name)) found.push_back(name);
+    return found;
+  }
+  static bool is_axis(const std::string& name) {
+    return name == "time" || name == "run" || name == "step";
+  }
+  /// Dimensions of a variable; the empty text for those that have no name.
+  [[nodiscard]] Names dimensions(const std::string& name) const {
+    Names found = file_.dimensions(name);
+    found.resize(file_.shape(name).size());
+    for (std::string& dimension : found)
+      if (dimension.starts_with('/')) dimension = dimension.substr(dimension.rfind('/') + 1);
+    return found;
+  }
+  [[nodiscard]] bool is_over_time(const std::string& name, std::size_t times) const {
+    const std::vector<std::size_t> shape = file_.shape(name);
+    if (shape.empty() || shape.size() > 2 || name.starts_with(kTimeOf)) return false;
+    const Names its = dimensions(name);
+    return contains(its, axis_) || (its.back().empty() && shape.back() == times);
+  }
+
+  /// Whether the file has the variable. netCDF keeps a dimension without one as a dataset, too.
+  [[nodiscard]] bool has_values(const std::string& name) const {
+    return file_.has_dataset(name) &&
+           !file_.text_attribute(name, "NAME").value_or("").starts_with("This is a netCDF dim");
+  }
+
+  std::vector<double> times(std::optional<double> learning_rate) {
+    const bool has_time = has_values("time");
+    if (!has_time && !has_values("step"))
+      throw wrong(of_,
+                  "there is no variable 'time' (flow time: learning rate times step), and no "
+                  "'step'; its variables are " +
+                      text::join(variables(), ", "));
+    const std::string name = has_time ? "time" : "step";
+    if (file_.shape(name).size() != 1)
+      throw wrong(of_, "'" + name + "' has the shape " + in_words(file_.shape(name)) +
+                           "; it must have one dimension");
+    axis_ = name;
+    // A coordinate time(step) lies along another dimension.
+    if (const std::string along = dimensions(name).front(); !along.empty()) axis_ = along;
+    std::vector<double> values = file_.read(name).values;
+    if (has_time) return values;
+    if (!learning_rate)
+      throw wrong(of_, "it has 'step' and no 'time'; --learning-rate turns steps into flow time");
+    for (double& value : values) value *= *learning_rate;
+    return values;
+  }
+  void require_times(const std::vector<double>& times) const {
+    if (times.size() < 2)
+      throw wrong(of_, "it has " + std::to_string(times.size()) +
+                           (times.size() == 1 ? " time" : " times") +
+                           "; a comparison needs two or more");
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const std::string which = "time " + std::to_string(i) + " is " + shortest(times[i]);
+      if (!std::isfinite(times[i]) || times[i] < 0)
+        throw wrong(of_, which + "; flow times are finite numbers from 0 on");
+      if (i > 0 && !(times[i] > times[i - 1]))
+        throw wrong(of_, which + ", after " + shortest(times[i - 1]) + "; times must increase");
+    }
+  }
+
+  InputError no_observables(const SystemInfo* system, const Names& over_time) const {
+    const std::string there = over_time.empty()
+                                  ? "it has no variable over '" + axis_ + "'"
+                                  : "its variables over time are " + text::join(over_time, ", ");
+    if (system == nullptr) return wrong(of_, "there is nothing to compare: " + there);
+    const Names all = names_of(system->observables);
+    std::string near;
+    for (const std::string& name : over_time)
+      if (const std::string one = nearest(name, all); !one.empty() && near.empty())
+        near = "; did you mean " + one + " with " + name + "?";
+    return wrong(of_, "it has none of the observables of " + system->name + ", which are " +
+                          text::join(all, ", ") + "; " + there + near);
+  }
+
+  /// Runs x times of an observable, all of them finite.
+  [[nodiscard]] std::vector<double> series(const std::string& name,
+                                           const std::vector<double>& times) const {
+    const std::vector<std::size_t> shape = file_.shape(name);
+    const Names its = dimensions(name);
+    const auto is = [&](std::size_t i, const std::string& wanted, std::size_t size) {
+      return shape[i] == size && (its[i] == wanted || its[i].empty());
+    };
+    const bool named =
+        std::any_of(its.begin(), its.end(), [](const auto& n) { return !n.empty(); });
+    const bool one = shape.size() == 1 && is(0, axis_, times.size());
+    const bool several = shape.size() == 2 && is(0, "run", shape[0]) && is(1, axis_, times.size());
+    const bool turned = shape.size() == 2 && its[0] == axis_ && its[1] == "run";
+    if (!one && !several && !turned)
+      throw wrong(of_, "'" + name + "' has the shape " + in_words(shape) +
+                           (named ? ", along " + text::join(its, ", ") : "") +
+                           "; it must be along " + axis_ + ", with " +
+                           std::to_string(times.size()) + " values, or along run, " + axis_);
+    if (count(shape) == 0) throw wrong(of_, "'" + name + "' has no runs");
+    for (const char* packed : {"scale_factor", "add_offset"})
+      if (file_.number_attribute(name, packed))
+        throw wrong(of_, "'" + name + "' is packed (attribute " + packed +
+                             "); write plain floating-point numbers");
+    std::vector<double> values = file_.read(name).values;
+    if (turned) {
+      std::vector<double> rows(values.size());
+      for (std::size_t t = 0; t < shape[0]; ++t)
+        for (std::size_t run = 0; run < shape[1]; ++run)
+          rows[run * shape[0] + t] = values[t * shape[1] + run];
+      values = std::move(rows);
+    }
+    const std::optional<double> fill = file_.number_attribute(name, "_FillValue");
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]) || (fill && values[i] == *fill))
+        throw wrong(of_, "'" + name + "' is " +
+                             (std::isinf(values[i]) ? "infinite" : "NaN or missing") + " in run " +
+                             std::to_string(i / times.size()) +
+                             " at t = " + text::rounded(times[i % times.size()]) +
+                             "; leave that run out, or end the times before");
+    return values;
+  }
+  static std::size_t count(const std::vector<std::size_t>& shape) {
+    std::size_t all = 1;
+    for (const std::size_t size : shape) all *= size;
+    return all;
+  }
+
+  [[nodiscard]] std::vector<double> first_times(const std::string& name, std::size_t runs) const {
+    const std::vector<std::size_t> shape = file_.shape(name);
+    if (count(shape) != runs || shape.size() > 1)
+      throw wrong(of_, "'" + name + "' has the shape " + in_words(shape) +
+                           "; it must have one time for each of the " + counted(runs));
+    return file_.reals(name, runs);
+  }
+
+  [[nodiscard]] bool is_deterministic(std::size_t runs) const {
+    const double value = file_.number_attribute("", "deterministic").value_or(0);
+    if (value != 0 && value != 1)
+      throw wrong(of_, "its attribute 'deterministic' is " + shortest(value) +
+                           "; it must be 1 (one run without randomness) or 0");
+    if (value == 1 && runs > 1)
+      throw wrong(of_, "it is deterministic by its attribute, and has " + counted(runs) +
+                           "; such training has one");
+    return value == 1;
+  }
+
+  const FinishedFile& of_;
+  DataFile file_;
+  std::string axis_ = "time";  ///< the dimension of time
+};
+
+/// Names that all have.
+Names shared_observables(const std::vector<Trajectories>& given) {
+  Names shared;
+  for (const auto& [name, values] : given.front().observables)
+    if (std::all_of(given.begin(), given.end(),
+                    [&](const Trajectories& of) { return of.observables.contains(name); }))
+      shared.push_back(name);
+  return shared;
+}
+
+}  // namespace
+
+bool is_of_others(const std::string& path) {
+  refuse_classic_netcdf(path);
+  return DataFile(path).text_attribute("", "format") != "popflow";
+}
+
+void require_free_word(const FinishedFile& file) {
+  constexpr std::array<std::string_view, 5> rungs = {"flow", "sde", "sde2", "gd", "sgd"};
+  constexpr std::array<std::string_view, 6> groups = {"comparison", "parameters", "provenance",
+                                                      "noise",      "verdicts",   "problem"};
+  const std::string& word = file.word;
+  if (std::find(rungs.begin(), rungs.end(), word) != rungs.end() || word.starts_with("svag"))
+    throw UsageError("--from names " + file.path + " " + word +
+                     ", which is a rung of popflow's, and popflow did not write that file; give it "
+                     "another name, such as mine=" +
+                     file.path);
+  const bool plain = word.size() <= 40 &&
+                     std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
+                     std::all_of(word.begin(), word.end(), [](unsigned char c) {
+                       return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+                     });
+  if (!plain || std::find(groups.begin(), groups.end(), word) != groups.end())
+    throw UsageError("--from has the name '" + word + "' for " + file.path +
+                     "; a name begins with a letter, goes on with letters, digits, '_', '-', '.', "
+                     "has 40 characters at most, and is none of " +
+                     text::join({groups.begin(), groups.end()}, ", "));
+}
+
+Trajectories read_trajectories(const FinishedFile& file, const SystemInfo* system,
+                               std::optional<double> learning_rate, const std::string& group) {
+  return Reader(file, group).read(system, learning_rate);
+}
+
+SystemInfo with_observables_of(SystemInfo system, const std::vector<Trajectories>& given) {
+  const Names shared = shared_observables(given);
+  std::erase_if(system.observables,
+                [&](const ObservableInfo& info) { return !contains(shared, info.name); });
+  if (system.observables.empty()) {
+    Names held;
+    for (const Trajectories& of : given) {
+      Names names;
+      for (const auto& [name, values] : of.observables) names.push_back(name);
+      held.push_back(of.file.name() + " has " + text::join(names, ", "));
+    }
+    throw InputError("no observable is in all files: " + text::join(held, "; "));
+  }
+  return system;
+}
+
+SystemInfo system_of(const std::vector<Trajectories>& given) {
+  SystemInfo system;
+  system.name = "trajectories";
+  system.title = "trajectories of others";
+  for (const auto& [name, values] : given.front().observables)
+    system.observables.push_back({name, "", name, "", 0});
+  return with_observables_of(std::move(system), given);
+}
+
+std::vector<std::string> said_of_left_out(const SystemInfo& system, const SystemInfo& compared,
+                                          const std::vector<Trajectories>& given) {
+  std::vector<std::string> said;
+  const Names kept = names_of(compared.observables);
+  for (const Trajectories& of : given) {
+    Names missing;
+    for (const ObservableInfo& info : system.observables)
+      if (!of.observables.contains(info.name)) missing.push_back(info.name);
+    if (!missing.empty())
+      said.push_back(of.file.name() + " has no " + text::join(missing, ", ") + "; compared " +
+                     (kept.size() == 1 ? "is " : "are ") + text::join(kept, ", "));
+    if (!of.left_out.empty())
+      said.push_back(of.file.name() + ": no observables of " + system.name +
+                     ", left out: " + text::join(of.left_out, ", "));
+  }
+  return said;
+}
+
+CommonTimes common_times(const std::vector<TimesOf>& rungs) {
+  CommonTimes common;
+  common.columns.resize(rungs.size());
+  double last = 0;
+  for (const TimesOf& rung : rungs) last = std::max(last, rung.times.back());
+  const double rounding = kSameGivenTime * last;
+  for (const double time : rungs.front().times) {
+    std::vector<std::size_t> places;
+    for (const TimesOf& rung : rungs) {
+      const auto found = std::lower_bound(rung.times.begin(), rung.times.end(), time - rounding);
+      if (found == rung.times.end() || *found > time + rounding) break;
+      places.push_back(static_cast<std::size_t>(found - rung.times.begin()));
+    }
+    if (places.size() < rungs.size()) continue;
+    common.times.push_back(time);
+    for (std::size_t r = 0; r < rungs.size(); ++r) common.columns[r].push_back(places[r]);
+  }
+  if (common.times.size() >= 2) return common;
+  Names all;
+  for (const TimesOf& rung : rungs)
+    all.push_back(rung.name + " has " + std::to_string(rung.times.size()) + " from " +
+                  text::rounded(rung.times.front()) + " to " + text::rounded(rung.times.back()));
+  throw InputError("the rungs have " +
+                   std::string(common.times.empty() ? "no time" : "one time alone") +
+                   " in common, and are compared at such times: " + text::join(all, ", ") +
+                   "; 'compare NAME --from mine=FILE --rungs flow,sgd' computes popflow's rungs at "
+                   "the times of the file (of sgd and gd at whole steps of --learning-rate)");
+}
+
+std::string said_of_times(const CommonTimes& common, const std::vector<TimesOf>& rungs) {
+  const bool all = std::all_of(rungs.begin(), rungs.end(), [&](const TimesOf& rung) {
+    return rung.times.size() == common.times.size();
+  });
+  if (all) return "";
+  Names ends;
+  for (const TimesOf& rung : rungs)
+    ends.push_back(rung.name + " has " + std::to_string(rung.times.size()) + " up to " +
+                   text::rounded(rung.times.back()));
+  return "compared at the " + std::to_string(common.times.size()) + " times that all have, from " +
+         text::rounded(common.times.front()) + " to " + text::rounded(common.times.back()) + ": " +
+         text::join(ends, ", ");
+}
+
+Paths at_columns(const Paths& paths, const std::vector<std::size_t>& columns) {
+  Paths chosen{paths.runs, columns.size(), {}, paths.exact};
+  chosen.values.reserve(paths.runs * columns.size());
+  for (std::size_t run = 0; run < paths.runs; ++run)
+    for (const std::size_t column : columns) chosen.values.push_back(paths.at(run, column));
+  return chosen;
+}
+
+void cut_at(double end, FirstTimes& of) {
+  for (auto& [counts, time] : of.runs)
+    if (time > end * (1 + kSameTime)) time = kUnbounded;
+}
+
+RungPaths Trajectories::paths(const std::vector<std::string>& names,
+                              const std::vector<std::size_t>& columns,
+                              const std::vector<Subject>& happenings, double end) const {
+  RungPaths result{runs, 0, {}, {}};
+  for (const std::string& name : names)
+    result.observables.push_back(
+        at_columns({runs, times.size(), observables.at(name), exact}, columns));
+  const RungRuns all{exact, std::vector<bool>(runs, false), std::vector<double>(runs, kUnbounded)};
+  for (const Subject& subject : happenings) {
+    const auto found = first_times.find(subject.name);
+    if (subject.item >= 0 || found == first_times.end()) {
+      result.happenings.push_back({{}, 0, exact});  // unknown: no run counts
+      continue;
+    }
+    result.happenings.push_back(popflow::first_times(found->second, all, end));
+    cut_at(end, result.happenings.back());
+  }
+  return result;
+}
+
+std::vector<std::string> warnings_of_starts(const std::vector<std::string>& names,
+                                            std::size_t first_given, const CommonTimes& common,
+                                            const SystemInfo& compared,
+                                            const std::vector<RungPaths>& rungs) {
+  constexpr double kErrors = 5;     // standard errors: rarer than 1e-6 by chance
+  constexpr double kSingle = 1e-5;  // of the observable: sums in single precision
+  std::vector<std::string> warnings;
+  if (common.times.front() > 0 || rungs.empty()) return warnings;
+  for (std::size_t r = std::max<std::size_t>(first_given, 1); r < rungs.size(); ++r) {
+    Names parts;
+    for (std::size_t o = 0; o < compared.observables.size(); ++o) {
+      const Paths &first = rungs.front().observables[o], &given = rungs[r].observables[o];
+      const Summary a = summary(first, 0), b = summary(given, 0);
+      const auto error = [](const Summary& of) {
+        return std::isfinite(of.variance) ? std::sqrt(of.variance / of.number) : 0;
+      };
+      const double size = std::max({std::abs(a.mean), std::abs(b.mean),
+                                    std::abs(summary(first, first.times - 1).mean),
+                                    std::abs(summary(given, given.times - 1).mean)});
+      const double allowed =
+          kErrors * std::hypot(error(a), error(b)) + kSingle * size + compared.observables[o].floor;
+      if (std::abs(a.mean - b.mean) > allowed)
+        parts.push_back(compared.observables[o].name + " is " + text::digits(b.mean) + ", of " +
+                        names.front() + " " + text::digits(a.mean));
+    }
+    if (!parts.empty())
+      warnings.push_back(names[r] + " does not start where " + names.front() +
+                         " does (t = 0): " + text::join(parts, "; ") +
+                         ". Differences that the start makes count as those of the rungs");
+  }
+  return warnings;
+}
+
+GroupSpec trajectories_group(const Trajectories& of, const SystemInfo& compared) {
+  GroupSpec group;
+  group.name = rung_group(of.file.word);
+  const Names names = names_of(compared.observables);
+  group.attributes = {{"rung", of.file.word},
+                      {"mode", std::string("trajectories")},
+                      {"deterministic", std::int64_t{of.exact ? 1 : 0}},
+                      {"observables", joined(names)},
+                      {"status", status_word(Status::complete)},
+                      {"status_message", "read from " + of.file.path}};
+  std::vector<std::string> along = {"time"};
+  if (!of.exact) {
+    group.dimensions.push_back(places("run", of.runs, "run"));
+    along.insert(along.begin(), "run");
+  }
+  group.dimensions.push_back(axis("time", of.times, "flow time"));
+  for (const ObservableInfo& info : compared.observables) {
+    group.variables.push_back(variable_of(info, compared, along));
+    group.variables.back().data = of.observables.at(info.name);
+  }
+  along.pop_back();
+  group.variables.push_back(
+      variable("saves_done", along, "saves that hold data", NumberType::int64));
+  group.variables.back().data =
+      std::vector<std::int64_t>(of.runs, static_cast<std::int64_t>(of.times.size()));
+  if (!of.exact) {
+    group.variables.push_back(status_of_runs(along));
+    group.variables.back().data =
+        std::vector<std::int8_t>(of.runs, static_cast<std::int8_t>(Status::complete));
+  }
+  for (const auto& [event, times] : of.first_times) {
+    group.variables.push_back(time_of({event, event}, along));
+    group.variables.back().data = times;
+  }
+  return group;
+}
+
+void mark_trajectories(GroupSpec& comparison, const std::vector<Trajectories>& given,
+                       const SystemInfo& compared) {
+  if (given.empty()) return;
+  Names words;
+  for (const Trajectories& of : given) words.push_back(of.file.word);
+  comparison.attributes.push_back({"trajectories", joined(words)});
+  comparison.attributes.push_back({"observables", joined(names_of(compared.observables))});
+}
+
+std::vector<Subject> happenings_of(const std::vector<Trajectories>& given) {
+  std::vector<Subject> all;
+  for (const Trajectories& of : given)
+    for (const auto& [event, times] : of.first_times) all.push_back({event});
+  return all;
+}
+
+}  // namespace popflow

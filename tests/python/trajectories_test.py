@@ -1,0 +1,96 @@
+# label: fast
+"""Trainings that popflow did not do: datasets and arrays as rungs of a comparison."""
+
+import numpy as np
+import pytest
+import xarray
+
+import popflow
+
+TRAINING = {"learning_rate": 0.05, "batch_size": 8, "runs": 8}
+
+
+@pytest.fixture(scope="module")
+def sgd(tmp_path_factory):
+    """What stands for somebody's own training."""
+    return popflow.run("markov", mode="sgd", t_end=2, saves=6, seed=3, **TRAINING,
+                       output=tmp_path_factory.mktemp("sgd") / "sgd.h5")
+
+
+def verdicts(comparison, pair):
+    table = comparison.verdicts.sel(pair=pair)
+    return [(str(s), str(q), str(v)) for s, q, v in
+            zip(table.subject.values, table.question.values, table.verdict.values)]
+
+
+def test_dataset_arrays_and_file_are_the_same(sgd, tmp_path):
+    dataset = xarray.Dataset({"loss": (("time", "run"), sgd.loss.values.T)},
+                             {"time": sgd.time.values})  # turned, as some have it
+    dataset.to_netcdf(tmp_path / "mine.nc", engine="h5netcdf")
+    ways = [dataset, {"time": sgd.time.values, "loss": sgd.loss.values}, tmp_path / "mine.nc"]
+    found = [popflow.compare("markov", trajectories={"mine": way}, rungs=["flow", "sgd"], **TRAINING,
+                             output=tmp_path / f"{number}.h5") for number, way in enumerate(ways)]
+    for one in found:
+        assert verdicts(one, "mine-flow") == verdicts(found[0], "mine-flow")
+        np.testing.assert_array_equal(one.loss_mean, found[0].loss_mean)
+        np.testing.assert_array_equal(one.popflow.group("mine").loss, sgd.loss)
+    np.testing.assert_allclose(found[0].time, sgd.time)
+    assert verdicts(found[0], "mine-sgd")[0] == ("loss", "range", "agree")
+
+
+def test_verdicts_are_those_of_popflows_own_file(sgd, tmp_path):
+    """Its opened file, fields and all, is a dataset like any other."""
+    flow = popflow.run("markov", t_end=2, saves=6, output=tmp_path / "flow.h5")
+    own = popflow.compare(from_={"flow": flow, "sgd": sgd}, output=tmp_path / "own.h5")
+    mine = popflow.compare(trajectories={"mine": sgd}, from_={"flow": flow},
+                           output=tmp_path / "mine.h5")
+    wanted = [row for row in verdicts(own, "sgd-flow") if row[1] in ("range", "depth")]
+    assert [row for row in verdicts(mine, "mine-flow") if row[1] in ("range", "depth")] == wanted
+    assert "mine-flow" in repr(mine)
+
+
+def test_trajectories_alone(tmp_path):
+    draws = np.random.default_rng(4).normal(size=(2, 30, 5)).cumsum(axis=2)
+    time = np.arange(5.0)
+    result = popflow.compare_trajectories(
+        a={"time": time, "height": draws[0]}, b={"time": time, "height": draws[1] + 20},
+        output=tmp_path / "ab.h5", options={"delta": 0.1})
+    assert verdicts(result, "b-a") == [("height", "range", "differ")]
+    exact = {"time": time, "height": time**2, "deterministic": True}
+    result = popflow.compare_trajectories(a=exact, b=exact, output=tmp_path / "aa.h5")
+    assert verdicts(result, "b-a") == [("height", "range", "agree")]
+
+
+@pytest.mark.parametrize(("trajectories", "said"), [
+    ([1, 2], "trajectories is a list"),
+    ({"mine": [1, 2]}, r"trajectories\['mine'\] is a list"),
+    ({"mine": {"time": [0, 1], "loss": ["a", "b"]}}, r"trajectories\['mine'\]\['loss'\] holds str"),
+    ({"mine": {"time": [0, 1], 3: [1, 2]}}, "has the key 3"),
+    ({"a/b": {}}, "has the name 'a/b'"),
+    ({"sgd": {"time": [0, 1], "loss": [1, 2]}}, "which is a rung of popflow's"),
+])
+def test_wrong_arguments_are_named(trajectories, said):
+    with pytest.raises(popflow.UsageError, match=said):
+        popflow.compare("markov", trajectories=trajectories, rungs="flow")
+
+
+@pytest.mark.parametrize(("arrays", "said"), [
+    ({"loss": [1.0, 2]}, "no variable 'time'"),
+    ({"time": [0.0, 1], "lose": [1.0, 2]}, "did you mean loss with lose"),
+    ({"time": [0.0, 1], "loss": [1.0, np.nan]}, "'loss' is NaN or missing in run 0 at t = 1"),
+    ({"time": [0.0, 0], "loss": [1.0, 2]}, "times must increase"),
+    ({"time": [0.0, 1], "loss": np.ones((2, 3))}, r"'loss' has the shape \(2, 3\)"),
+])
+def test_wrong_contents_are_named(arrays, said):
+    with pytest.raises(popflow.InputError, match=said):
+        popflow.compare("markov", trajectories={"mine": arrays}, rungs="flow", **TRAINING)
+
+
+def test_figures_hold_the_rungs_against_the_trajectories(sgd, tmp_path):
+    from popflow.figure.rungs import pairs
+
+    result = popflow.compare("markov", trajectories={"mine": sgd}, rungs=["flow", "sgd"], **TRAINING,
+                             output=tmp_path / "c.h5")
+    assert [other for _, _, _, other in pairs(result)] == ["flow", "sgd"]
+    popflow.figure(tmp_path / "c.h5", "loss").savefig(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 1000
