@@ -39,7 +39,7 @@ std::string why_no_hessian(const Capabilities& can, bool reduced) {
   if (!can.plain_sgd_alone.empty()) return can.plain_sgd_alone;
   if (can.proximal) return can.proximal->proximal_term() + " has no second derivative";
   if (can.stages) return "a training in stages descends no single loss";
-  if (can.switching) return "its right-hand side changes on the way";
+  if (can.switching) return "its right-hand side changes on the way (an l1 term, a sharp relu)";
   if (!can.gradient_flow.why_not().empty()) return can.gradient_flow.why_not();
   return reduced ? "" : "its flow does not descend a loss";
 }

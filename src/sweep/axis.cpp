@@ -243,7 +243,9 @@ void refuse_repetitions(const Word& word, const SweptParameter& swept) {
 }
 
 void fill_list(const Word& word, SweptParameter& swept) {
-  for (const std::string& part : text::split(word.values, ',')) {
+  for (std::string part : text::split(word.values, ',')) {
+    // Words of an axis stand between blanks in files; a condition needs none.
+    if (word.parameter->name == "stop-when") std::erase(part, ' ');
     if (takes_numbers(*word.parameter))
       swept.numbers.push_back(checked_number(word, part));
     else

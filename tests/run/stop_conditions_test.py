@@ -5,17 +5,7 @@ comparisons, resumed and merged, and what is wrong with one."""
 
 import os
 
-from runs import (
-    Folder,
-    attribute,
-    check,
-    cut,
-    h5py,
-    np,
-    popflow,
-    run_all,
-    shorter,
-)
+from runs import Folder, attribute, check, cut, h5py, np, popflow, run_all, shorter
 from sweeps import check_cell, words
 
 MARKOV = ["--t-end", 30, "--saves", 7]
@@ -57,7 +47,6 @@ def test_a_flow_ends_where_the_condition_begins_to_hold():
         # Located as closely by other methods, and whatever the saves are.
         for more in (
             ["--method", "verner8", "--rtol", 1e-12],
-            ["--saves", 2],
             ["--method", "bulirsch_stoer"],
             ["--method", "rosenbrock4"],
             ["--max-step", 0.01],
@@ -73,12 +62,27 @@ def test_large_states_in_blocks_stop_as_closely():
         for attention in ("softmax", "exp"):
             stops = []
             for method in ("dopri5", "fehlberg78"):
-                path, _ = run(folder, "joma", "--tokens", 500, "--attention", attention, "--t-end", 2,
-                              "--saves", 3, "--state", "none", "--method", method, "--stop-when",
-                              "effective_tokens < 250")
+                path, _ = run(
+                    folder,
+                    "joma",
+                    "--tokens",
+                    500,
+                    "--attention",
+                    attention,
+                    "--t-end",
+                    0.28,
+                    "--saves",
+                    3,
+                    "--state",
+                    "none",
+                    "--method",
+                    method,
+                    "--stop-when",
+                    "effective_tokens < 485",
+                )
                 check(attribute(path, "status") == "stopped", attribute(path, "status"))
                 with h5py.File(path) as file:
-                    check(249.9 < last(file, "effective_tokens") < 250, "effective tokens")
+                    check(484.99 < last(file, "effective_tokens") < 485, "effective tokens")
                     stops.append(last(file, "time"))
             check(abs(stops[0] / stops[1] - 1) < 1e-6, f"{attention}: {stops}")
 
@@ -114,23 +118,21 @@ def test_noisy_runs_end_after_the_first_step_at_which_it_holds():
                     check(abs(stop - other["time"][first]) < 1e-9, f"{mode}: {stop}")
                     done = int(file["saves_done"][number])
                     check(done == first + 1, f"{done} saves")
-                    check(
-                        np.array_equal(file["loss"][number, :done], other["loss"][number, :done]),
-                        "other numbers",
-                    )
+                    ours, its = file["loss"][number, :done], other["loss"][number, :done]
+                    # Noise in lanes has other last digits than alone.
+                    check(np.allclose(ours, its, rtol=1e-12, atol=0), "other numbers")
+                    check(mode == "sde" or np.array_equal(ours, its), "other digits")
             check(attribute(path, "status") == "stopped", attribute(path, "status"))
-        # Some of them alone.
-        path, ended = run(
-            folder, "markov", "--mode", "sgd", *noisy, "--stop-when", "loss < 0.55", "--t-end", 6
-        )
+        # Some of them alone: this one is fulfilled within 8.5.
+        path, _ = run(folder, "markov", "--mode", "sgd", *noisy[:6], "--t-end", 8.45, *CONDITION)
         with h5py.File(path) as file:
             stopped = np.sum(file["status"][()] == words(file, "status").index("stopped"))
-        if 0 < stopped < 5:
-            check(attribute(path, "status") == "complete", attribute(path, "status"))
-            check(
-                f"{stopped} of 5 runs stopped" in attribute(path, "status_message"),
-                attribute(path, "status_message"),
-            )
+        check(0 < stopped < 5, f"{stopped} stopped")
+        check(attribute(path, "status") == "complete", attribute(path, "status"))
+        check(
+            f"{stopped} of 5 runs stopped" in attribute(path, "status_message"),
+            attribute(path, "status_message"),
+        )
 
 
 def test_a_cell_stops_as_the_run_does():
@@ -142,8 +144,8 @@ def test_a_cell_stops_as_the_run_does():
                 "w0=-1",
             ),
             (
-                ["markov", "--over", "stop-when=loss < 0.62,loss < 0.6,steady", *MARKOV],
-                "stop-when=loss < 0.6",
+                ["markov", "--over", "stop-when=loss < 0.62,loss<0.6,steady", *MARKOV],
+                "stop-when=loss<0.6",
             ),
             (
                 [
@@ -164,7 +166,7 @@ def test_a_cell_stops_as_the_run_does():
         ):
             path = os.path.join(folder, "sweep.h5")
             popflow("sweep", *args, "-o", path, "--quiet", "--force", code=0)
-            check_cell(path, cell, folder)
+            check_cell(path, cell)
             if "markov" in args:
                 with h5py.File(path) as file:
                     check(
@@ -217,7 +219,7 @@ def test_resumed_and_merged_runs_stop_as_whole_ones():
         longer, _ = run(
             folder,
             "markov",
-            *short[2:],
+            *short[4:],
             "--t-end",
             12,
             "--save-at",
