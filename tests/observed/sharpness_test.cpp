@@ -22,11 +22,17 @@
 namespace popflow::test {
 namespace {
 
+State copy_of(std::span<const double> numbers) {
+  State x(numbers.size());
+  std::copy(numbers.begin(), numbers.end(), x.begin());
+  return x;
+}
+
 /// Largest real part of the eigenvalues of -J, J by central differences of the right-hand side.
 double largest_of_dense(const System& system, StateView x, double t) {
   const std::size_t size = system.shape().state_size();
   Eigen::MatrixXd j(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
-  State moved(x.begin(), x.end()), plus(size), minus(size);
+  State moved = copy_of(x), plus(size), minus(size);
   std::size_t i = 0;
   for (const StateBlock& block : system.shape().blocks)
     for (std::size_t k = 0; k < block.size; ++k, ++i) {
@@ -45,7 +51,7 @@ double largest_of_dense(const System& system, StateView x, double t) {
 
 /// A little away from the start, in all directions.
 State moved_start(const Built& built) {
-  State x = built.start();
+  State x = copy_of(built.start());
   RandomStream random(7, Purpose::test);
   std::size_t i = 0;
   for (const StateBlock& block : built.system->shape().blocks)

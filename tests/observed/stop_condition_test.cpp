@@ -1,6 +1,7 @@
 // A condition on an observable that ends a run: its words, and where flows of every method and
 // noisy runs end by it.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -150,7 +151,7 @@ TEST_CASE("a sampled run ends after the first step at whose end the condition ho
     (void)free.advance(t + 0.01);
   }
   CHECK(free.time() == ends.time());
-  CHECK(free.state() == ends.state());
+  CHECK(std::ranges::equal(free.state(), ends.state()));
   CHECK(value_of(*some.system, "loss", ends) <= 0.5);
 }
 
