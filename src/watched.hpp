@@ -20,7 +20,7 @@ class Watched {
   [[nodiscard]] virtual std::string condition() const = 0;
   /// Numbers of the training rule that are recorded beside the observables.
   [[nodiscard]] virtual std::span<const ObservableInfo> of_rule() const = 0;
-  /// Writes all of these, in their order.
+  /// Writes the first of these, in their order, as far as there is room.
   virtual void rule_numbers(double t, std::span<double> values) const = 0;
 };
 

@@ -28,8 +28,6 @@ class Training {
   virtual void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
                           std::span<const double> f, std::span<const double> noise,
                           std::span<const double> squares) const = 0;
-  /// The learning rate at time t, with its schedule.
-  [[nodiscard]] virtual double learning_rate(double t) const = 0;
   /// Does it take squared gradients in?
   [[nodiscard]] virtual bool takes_squares() const = 0;
   /// The first time after t at which the schedule of the learning rate has a kink; infinite if

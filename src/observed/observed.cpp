@@ -31,8 +31,14 @@ Observed::Observed(std::unique_ptr<System> system, const Parameters& options, co
     sharpness_.emplace(*system_, own);
     limit_ = stability_limit(options);
     reduced_ = is_reduced(system_->info(), own);
+    if (limit_) of_rule_.push_back(sharpness_threshold());
     if (!info_.figure.empty())
       info_.figure += std::string("; ") + kSharpness + (limit_ ? " sharpness_threshold" : "");
+  }
+  if (has_schedule(options)) {
+    scheduled_ = training_plan(options);
+    of_rule_.push_back(scheduled_learning_rate());
+    if (!info_.figure.empty()) info_.figure += "; " + scheduled_learning_rate().name;
   }
   if (!options.has("stop-when") || !is_condition(options.word("stop-when"))) return;
   condition_ =
@@ -74,11 +80,12 @@ double Observed::stop_function(StateView x, double t) const {
   return condition_->function(all[conditioned_]);
 }
 
-std::span<const ObservableInfo> Observed::of_rule() const {
-  return limit_ ? std::span(&sharpness_threshold(), 1) : std::span<const ObservableInfo>();
+void Observed::rule_numbers(double t, std::span<double> values) const {
+  std::size_t i = 0;
+  if (limit_ && i < values.size()) values[i++] = limit_->at(t);
+  if (scheduled_ && i < values.size())
+    values[i] = scheduled_->numbers.learning_rate * scheduled_->schedule.at(t);
 }
-
-void Observed::rule_numbers(double t, std::span<double> values) const { values[0] = limit_->at(t); }
 
 std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Parameters& options,
                                     const Parameters& own) {

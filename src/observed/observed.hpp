@@ -10,6 +10,7 @@
 #include "observed/stop_condition.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system.hpp"
+#include "training/training_plan.hpp"
 #include "watched.hpp"
 
 namespace popflow {
@@ -47,7 +48,7 @@ class Observed final : public System, public Watched {
   [[nodiscard]] bool stops() const override { return condition_.has_value(); }
   [[nodiscard]] double stop_function(StateView x, double t) const override;
   [[nodiscard]] std::string condition() const override { return condition_->words; }
-  [[nodiscard]] std::span<const ObservableInfo> of_rule() const override;
+  [[nodiscard]] std::span<const ObservableInfo> of_rule() const override { return of_rule_; }
   void rule_numbers(double t, std::span<double> values) const override;
 
   /// Gives the System up, after which nothing else may be asked.
@@ -65,6 +66,8 @@ class Observed final : public System, public Watched {
   std::size_t conditioned_ = 0;  ///< place of the condition's observable
   std::optional<Sharpness> sharpness_;
   std::optional<StabilityLimit> limit_;
+  std::optional<TrainingPlan> scheduled_;  ///< where the learning rate changes
+  std::vector<ObservableInfo> of_rule_;
   bool reduced_ = false;  ///< coordinates other than those of the parameters
 };
 

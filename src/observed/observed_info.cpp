@@ -5,6 +5,7 @@
 #include "observed/stop_condition.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
+#include "training/training_plan.hpp"
 
 namespace popflow {
 
@@ -70,6 +71,17 @@ const ObservableInfo& sharpness_threshold() {
   return info;
 }
 
+const ObservableInfo& scheduled_learning_rate() {
+  static const ObservableInfo info = {
+      "learning_rate", "eta s(t)", "learning rate, with its schedule", "--learning-rate-schedule"};
+  return info;
+}
+
+bool has_schedule(const Parameters& options) {
+  const std::optional<TrainingPlan> plan = training_plan(options);
+  return plan && !plan->schedule.is_constant();
+}
+
 bool records_sharpness(const Parameters& options) {
   return options.find("sharpness") != nullptr && options.flag("sharpness");
 }
@@ -88,7 +100,8 @@ SystemInfo with_sharpness(SystemInfo system, const Parameters& options) {
 bool is_unobserved(const Parameters& options) {
   if (options.find("record-observables") == nullptr) return true;
   const bool ends = options.has("stop-when") && is_condition(options.word("stop-when"));
-  return !ends && !records_sharpness(options) && options.word("record-observables") == kAll;
+  return !ends && !records_sharpness(options) && !has_schedule(options) &&
+         options.word("record-observables") == kAll;
 }
 
 void require_observable(const std::string& name, const SystemInfo& system,

@@ -13,6 +13,10 @@ inline constexpr const char* kSharpness = "sharpness";
 
 /// The number of the training rule that is recorded beside it.
 const ObservableInfo& sharpness_threshold();
+/// The learning rate over time, of runs whose learning rate has a schedule.
+const ObservableInfo& scheduled_learning_rate();
+/// Whether options of `run` let the learning rate change.
+bool has_schedule(const Parameters& options);
 
 /// Whether options of `run` ask for the sharpness.
 bool records_sharpness(const Parameters& options);

@@ -20,6 +20,7 @@ std::vector<std::string> names_of(const SystemInfo& system) {
   if (std::ranges::find(system.observables, std::string(kSharpness), &ObservableInfo::name) !=
       system.observables.end())
     names.push_back(sharpness_threshold().name);
+  names.push_back(scheduled_learning_rate().name);
   add(system.fields);
   add(system.passages);
   add(system.events);

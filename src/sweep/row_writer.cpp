@@ -49,7 +49,8 @@ void RowWriter::observe(const Driver& driver, std::span<double> values) const {
   of_.system->observe(driver.view(), driver.time(), values.first(observables));
   if (columns_.of_rule.empty()) return;
   std::fill(values.begin() + static_cast<std::ptrdiff_t>(observables), values.end(), std::nan(""));
-  if (!numbers_of_rule(*of_.system).empty())
+  const std::span<const ObservableInfo> of_rule = numbers_of_rule(*of_.system);
+  if (!of_rule.empty() && of_rule.front().name == columns_.of_rule.front().name)
     watched(*of_.system)->rule_numbers(driver.time(), values.subspan(observables));
 }
 

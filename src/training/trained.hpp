@@ -51,9 +51,6 @@ class Trained final : public System,
   void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
                   std::span<const double> f, std::span<const double> noise,
                   std::span<const double> squares) const override;
-  [[nodiscard]] double learning_rate(double t) const override {
-    return plan_.numbers.learning_rate * plan_.schedule.at(t);
-  }
   [[nodiscard]] bool takes_squares() const override { return plan_.rule->has_u; }
   [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
 

@@ -83,6 +83,25 @@ def test_a_schedule_ends_where_it_was_planned():
             check(w[-1] == w[-2], "what has no rate moves")
 
 
+def test_files_hold_a_learning_rate_that_changes():
+    with Folder() as folder:
+        out = path(folder, "run.h5")
+        for mode in MODES[0], MODES[2]:
+            words = ["run", "markov", *mode, *RATE, "--t-end", 2, "--saves", 5, "--force", "-o", out]
+            popflow(*words, code=0)
+            with h5py.File(out) as file:
+                check("learning_rate" not in file, "a constant rate")
+            popflow(*words, "--optimizer", "momentum", "--warmup", 1, "--learning-rate-schedule",
+                    "step:1.5:0.1", code=0)
+            with h5py.File(out) as file:
+                rate = np.atleast_2d(file["learning_rate"][()])
+                check(np.allclose(rate, [0, 0.005, 0.01, 0.001, 0.001]), str(rate))
+            picture = path(folder, "run.svg")
+            popflow("plot", out, "-o", picture, "--force", code=0)
+            with open(picture, encoding="utf-8") as file:
+                check("learning_rate" in file.read() or "learning rate" in file.read(), "no panel")
+
+
 def test_a_killed_ensemble_goes_on():
     with Folder() as folder:
         words = ["markov", "--mode", "sgd", "--runs", 3, *RATE, "--optimizer", "adam", "--saves", 30,

@@ -447,12 +447,12 @@ def told_status(words):
 
 def test_the_status_that_resume_shows_is_the_file_s():
     with Folder() as folder:
-        flow = ["run", "markov", "--method", "euler", "--dt", 1e-4, "--t-end", 100, "--saves", 3]
+        flow = ["run", "markov", "--method", "euler", "--dt", 2e-5, "--t-end", 100, "--saves", 3]
         steady = ["run", "scb", "--vocab-size", 5, "--context-length", 30, "--t-end", 20000, "--saves", 21,
                   "--rtol", 1e-12, "--stop-when", "steady", "--steady-tolerance", 1e-5]
         noisy = [*ENSEMBLE[:-1], 512]
         for name, words, status, code in (("flow", flow, "complete", 0), ("steady", steady, "steady", 0),
-                                          ("limit", [*flow, "--max-steps", 800000], "step_limit", 6),
+                                          ("limit", [*flow, "--max-steps", 4000000], "step_limit", 6),
                                           ("sgd", noisy, "complete", 0)):
             for how in (signal.SIGINT, signal.SIGKILL):
                 file = path(folder, f"{name}-{how}.h5")
