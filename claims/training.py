@@ -42,9 +42,9 @@ def stages_by_rule(long: bool) -> list[Number]:
 
     Momentum and Nesterov have the stages of plain gradient descent, at every rate, and lose them
     at the same scale: from 0.1 stage 2 begins 12 to 19 times as late as stage 1 ends, but W_V does
-    not rest meanwhile and changes by 24%. RMSprop and Adam have them nowhere: they move each entry by about the rate
-    in each step, however small its gradient is, and so W_K and W_Q double long before W_V has
-    grown."""
+    not rest meanwhile and changes by 24%. RMSprop and Adam have them nowhere: they move each entry
+    by about the rate in each step, however small its gradient is, and so W_K and W_Q double long
+    before W_V has grown."""
     del long
     found: list[Number] = []
     for rule, (rates, end) in RULES.items():
