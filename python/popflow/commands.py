@@ -68,7 +68,7 @@ def compare(system: str | None = None, *, trajectories: Mapping[str, Trajectory]
 def compare_trajectories(*, output: PathLike | None = None, show: bool | None = None,
                          options: Mapping[str, Any] | None = None,
                          **trajectories: Trajectory) -> xarray.Dataset:
-    """Two or more trainings, none of which needs be of a system: `compare_trajectories(a=..., b=...)`.
+    """Two or more trainings, without a system: `compare_trajectories(a=..., b=...)`.
 
     Each is what `popflow.compare` takes as one of its `trajectories`. Compared are the variables
     over time that all have. `options` are those of `popflow compare` for margins and levels, such

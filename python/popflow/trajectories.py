@@ -1,4 +1,4 @@
-"""Somebody's own training as a rung of `popflow.compare`: its arrays, in files that --from reads."""
+"""Somebody's own training as a rung of `popflow.compare`: arrays in files that --from reads."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def as_file(name: str, of: Trajectory, path: Path) -> Path:
     if isinstance(of, (str, os.PathLike)):
         return Path(of)
     if not isinstance(of, (Mapping, xarray.Dataset)):
-        raise UsageError(f"trajectories[{name!r}] is a {type(of).__name__}; it must be a dataset, a "
-                         "mapping from names to arrays along (run, time), or a file")
+        raise UsageError(f"trajectories[{name!r}] is a {type(of).__name__}; it must be a dataset, "
+                         "a mapping from names to arrays along (run, time), or a file")
     with h5py.File(path, "w") as file:
         for variable, array in arrays(name, of).items():
             file[variable] = array

@@ -81,8 +81,8 @@ Paths at_columns(const Paths& paths, const std::vector<std::size_t>& columns);
 void cut_at(double end, FirstTimes& of);
 
 /// Warnings for trajectories whose mean at the start differs, by more than sampling explains, from
-/// that of the first rung. `names` are those of the rungs; their paths begin with the first time, and
-/// end with the last.
+/// that of the first rung. `names` are those of the rungs; their paths begin with the first time,
+/// and end with the last.
 std::vector<std::string> warnings_of_starts(const std::vector<std::string>& names,
                                             std::size_t first_given, const CommonTimes& common,
                                             const SystemInfo& compared,

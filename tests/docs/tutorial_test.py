@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Every command of the README, the tutorial and the guide works, prints what the page says, and draws the
-page's pictures. With the argument `--pictures` these are stored instead of compared."""
+"""Every command of the README, the tutorial and the guide works, prints what the page says, and
+draws the page's pictures. With the argument `--pictures` these are stored instead of compared."""
 
 import os
 import re

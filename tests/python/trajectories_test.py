@@ -28,8 +28,9 @@ def test_dataset_arrays_and_file_are_the_same(sgd, tmp_path):
                              {"time": sgd.time.values})  # turned, as some have it
     dataset.to_netcdf(tmp_path / "mine.nc", engine="h5netcdf")
     ways = [dataset, {"time": sgd.time.values, "loss": sgd.loss.values}, tmp_path / "mine.nc"]
-    found = [popflow.compare("markov", trajectories={"mine": way}, rungs=["flow", "sgd"], **TRAINING,
-                             output=tmp_path / f"{number}.h5") for number, way in enumerate(ways)]
+    found = [popflow.compare("markov", trajectories={"mine": way}, rungs=["flow", "sgd"],
+                             output=tmp_path / f"{number}.h5", **TRAINING)
+             for number, way in enumerate(ways)]
     for one in found:
         assert verdicts(one, "mine-flow") == verdicts(found[0], "mine-flow")
         np.testing.assert_array_equal(one.loss_mean, found[0].loss_mean)
@@ -89,8 +90,8 @@ def test_wrong_contents_are_named(arrays, said):
 def test_figures_hold_the_rungs_against_the_trajectories(sgd, tmp_path):
     from popflow.figure.rungs import pairs
 
-    result = popflow.compare("markov", trajectories={"mine": sgd}, rungs=["flow", "sgd"], **TRAINING,
-                             output=tmp_path / "c.h5")
+    result = popflow.compare("markov", trajectories={"mine": sgd}, rungs=["flow", "sgd"],
+                             output=tmp_path / "c.h5", **TRAINING)
     assert [other for _, _, _, other in pairs(result)] == ["flow", "sgd"]
     popflow.figure(tmp_path / "c.h5", "loss").savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
