@@ -4,7 +4,10 @@ namespace popflow {
 
 /// Lets the heap of this process start in large pages, if the system has them. Without this, the
 /// first tens of MB that a program touches (a run's matrices and output) cost a page fault per
-/// small page. Memory that is not touched is not used.
+/// small page: the start of joma-joint with 2000 tokens then takes 26% to 35% more time of the
+/// processor, a flow of scb with 50 words and 2000 positions 23% to 26%, a flow of joma with
+/// 100 000 tokens 12% to 15%, and a run that touches little no more. Memory that is not touched is
+/// not used.
 void begin_heap_in_large_pages();
 
 /// Whether the system may refuse memory before it is exhausted (ulimit -v).

@@ -14,6 +14,9 @@ namespace popflow::joma_joint {
 /// The attention on contexts is b_{c,l} = x_{c,l} e_l / S_c with the gains e_l and their weighted
 /// sum S_c, so that -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c: three
 /// products of a constant matrix and a vector, and no logarithm per entry.
+///
+/// Without it, 1000 steps of SGD with 2000 tokens and 100 classes take 8% more time, 1500 steps of
+/// the SDE with 200 of each 3%.
 class QuickEntropy {
  public:
   /// X (M x C) must outlive it.

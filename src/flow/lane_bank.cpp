@@ -63,7 +63,7 @@ void LaneBank::fill(std::size_t lane) {
   load(lane);
 }
 
-double LaneBank::next_stop(const Trajectory& flow, double t) {
+double LaneBank::next_stop(const LaneFlow& flow, double t) {
   if (!flow.training) return flow.target;
   const double kink = flow.training->next_kink(t);
   return kink < flow.target ? std::nextafter(kink, 0.0) : flow.target;
@@ -71,7 +71,7 @@ double LaneBank::next_stop(const Trajectory& flow, double t) {
 
 void LaneBank::load(std::size_t lane) {
   ++moving_;
-  const Trajectory& flow = flow_in(lane);
+  const LaneFlow& flow = flow_in(lane);
   steps_.t.at(0, lane) = flow.control.at.t;
   flow.lanes->lane_parameters(of_);
   steps_.of.write(lane, of_);
@@ -94,7 +94,7 @@ void LaneBank::begin_fresh() {
     any_fresh_ = false;
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       if (fresh.at(0, lane) == 0) continue;
-      Trajectory& flow = flow_in(lane);
+      LaneFlow& flow = flow_in(lane);
       ++flow.counts.evaluations;
       StepControl<double>& control = flow.control;
       if (!(control.length > 0)) {
@@ -128,7 +128,7 @@ void LaneBank::leave() {
 }
 
 void LaneBank::leave(std::size_t lane) {
-  Trajectory& flow = flow_in(lane);
+  LaneFlow& flow = flow_in(lane);
   const LanePace::Flow at = pace_.flow(lane);
   flow.control = at.control;
   flow.interval = at.interval;
@@ -150,7 +150,7 @@ void LaneBank::look_at_steps() {
       look_within(lane);
       watch(lane);
     } else if (pace_.at(LanePace::calls, lane) != 0 && pace_.at(LanePace::finite, lane) == 0) {
-      Trajectory& flow = flow_in(lane);
+      LaneFlow& flow = flow_in(lane);
       const double t = pace_.at(LanePace::t, lane);
       steps_.slope().read(lane, slope_);
       if (all_finite(alone_, slope_)) continue;
@@ -163,7 +163,7 @@ void LaneBank::look_at_steps() {
 void LaneBank::replace() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (pace_.at(LanePace::calls, lane) == 0) continue;
-    Trajectory& flow = flow_in(lane);
+    LaneFlow& flow = flow_in(lane);
     const double t = pace_.at(LanePace::t, lane);
     const bool arrived = !(t < flow.target);
     const bool at_kink = !arrived && !(t < pace_.at(LanePace::target, lane));
@@ -188,7 +188,7 @@ void LaneBank::replace() {
 }
 
 void LaneBank::end_stuck(std::size_t lane) {
-  Trajectory& flow = flow_in(lane);
+  LaneFlow& flow = flow_in(lane);
   const double t = pace_.at(LanePace::t, lane);
   if (pace_.at(LanePace::steps_left, lane) < 1) {
     flow.end(too_many_steps(flow.options.max_steps, t, at_time(t)));
@@ -203,7 +203,7 @@ void LaneBank::end_stuck(std::size_t lane) {
 }
 
 void LaneBank::watch(std::size_t lane) {
-  const Trajectory& flow = flow_in(lane);
+  const LaneFlow& flow = flow_in(lane);
   for (std::size_t event = 0; event < queue_.events; ++event)
     watched_.at(event, lane) = flow.events.watching(event) ? 1 : 0;
   const std::size_t items = flow.passages.times().size();
@@ -222,7 +222,7 @@ bool LaneBank::extremum_in(std::size_t lane) {
 }
 
 void LaneBank::look_within(std::size_t lane) {
-  Trajectory& flow = flow_in(lane);
+  LaneFlow& flow = flow_in(lane);
   const double t = pace_.at(LanePace::t_before, lane);
   const double t_new = pace_.now(lane);
   const double step = pace_.at(LanePace::step, lane);

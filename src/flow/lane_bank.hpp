@@ -6,16 +6,16 @@
 #include <memory>
 #include <vector>
 
+#include "flow/lane_flow.hpp"
 #include "flow/lane_pace.hpp"
 #include "flow/step_within.hpp"
-#include "flow/trajectory.hpp"
 #include "steppers/lane_stepper.hpp"
 
 namespace popflow {
 
 /// Flows with the same formulas and error norm. Those from `next` on wait for a lane.
 struct LaneQueue {
-  std::vector<Trajectory> flows;
+  std::vector<LaneFlow> flows;
   std::size_t next = 0, end = 0;
   std::size_t events = 0, passages = 0;  ///< largest number in any flow
   /// Whether any event is an extremum. If so, every step is searched, because one step alone does
@@ -49,13 +49,13 @@ class LaneBank {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-  [[nodiscard]] Trajectory& flow_in(std::size_t lane) const { return queue_.flows[in_lane_[lane]]; }
+  [[nodiscard]] LaneFlow& flow_in(std::size_t lane) const { return queue_.flows[in_lane_[lane]]; }
   /// Gives the lane the next flow that has not reached its target.
   void fill(std::size_t lane);
   /// Writes the flow into its lane.
   void load(std::size_t lane);
   /// Where the flow's steps end next: at its target, or just before a kink of the learning rate.
-  [[nodiscard]] static double next_stop(const Trajectory& flow, double t);
+  [[nodiscard]] static double next_stop(const LaneFlow& flow, double t);
   /// Starts the flows that have just been given a lane.
   void begin_fresh();
   /// Stores the state of the lane back into its flow.

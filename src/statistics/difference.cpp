@@ -64,9 +64,9 @@ struct Reach {
 /// another, so the first estimate is up to twice too large. Skewness moves a quantile q by an
 /// amount proportional to 2 q^2 + 1 (allowance()), which scales the excess from a single time to
 /// all times. `beyond` is the largest |z| without its allowance.
-Reach reach(const Extremes& redrawn, const Course& course, const std::vector<double>& z,
+Reach reach(const Extremes& redrawn, const PathExtent& extent, const std::vector<double>& z,
             double beyond, double level) {
-  const double gaussian = course.quantile(level), once = student_quantile(level, course.degrees);
+  const double gaussian = extent.quantile(level), once = student_quantile(level, extent.degrees);
   const double part = mean_excess(redrawn, z, once) / (2 * once * once + 1);
   // Gaussian quantile x that, together with its excess, equals `beyond`.
   double x = beyond;
@@ -78,7 +78,7 @@ Reach reach(const Extremes& redrawn, const Course& course, const std::vector<dou
   const double least = 1.0 / static_cast<double>(kPermutations + 1);
   return {std::min(half_width(redrawn, level), gaussian + part * (2 * gaussian * gaussian + 1)),
           gaussian,
-          std::min({1.0, two_sided_p_value(beyond, redrawn), std::max(least, 2 * course.tail(x))})};
+          std::min({1.0, two_sided_p_value(beyond, redrawn), std::max(least, 2 * extent.tail(x))})};
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     append(from_mean, noisy, means_of(noisy), d.z);
     const Extremes redrawn =
         redrawn_extremes(from_mean, noisy.runs, 0, DrawnFrom::own, level, seed, workers);
-    own = reach(redrawn, course_of(from_mean, noisy.runs, 0), d.z, beyond_allowance, level);
+    own = reach(redrawn, extent_of(from_mean, noisy.runs, 0), d.z, beyond_allowance, level);
     d.p_value = own.p_value;
     least = student_quantile(level, static_cast<double>(noisy.runs) - 1);
   } else {
@@ -148,10 +148,10 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     append(from_pooled, second, pooled, d.z);
     append(from_means, first, means1, d.z);
     append(from_means, second, means2, d.z);
-    const Course course = course_of(from_means, first.runs, second.runs);
+    const PathExtent extent = extent_of(from_means, first.runs, second.runs);
     const auto reach_of = [&](DrawnFrom from) {
       return reach(
-          redrawn_extremes(from_means, first.runs, second.runs, from, level, seed, workers), course,
+          redrawn_extremes(from_means, first.runs, second.runs, from, level, seed, workers), extent,
           d.z, beyond_allowance, level);
     };
     own = reach_of(DrawnFrom::own);

@@ -10,7 +10,7 @@
 
 namespace popflow {
 
-double Course::tail(double x) const {
+double PathExtent::tail(double x) const {
   if (!(x > 0)) return 1;
   if (std::isinf(x)) return 0;
   const double once = student_tail(x, degrees);
@@ -19,7 +19,7 @@ double Course::tail(double x) const {
   return std::min({1.0, times * once, excursions});
 }
 
-double Course::quantile(double level) const {
+double PathExtent::quantile(double level) const {
   const double error = (1 - level) / 2;
   double low = student_quantile(level, degrees);
   double high = student_quantile(1 - 2 * error / std::max(1.0, times), degrees);
@@ -30,10 +30,10 @@ double Course::quantile(double level) const {
   return high;
 }
 
-Course course_of(const Centred& rows, std::size_t n1, std::size_t n2) {
+PathExtent extent_of(const Centred& rows, std::size_t n1, std::size_t n2) {
   const std::size_t times = rows.times, all = n1 + n2;
   const auto m1 = static_cast<double>(n1), m2 = static_cast<double>(n2);
-  Course course{0, 0, kUnbounded};
+  PathExtent extent{0, 0, kUnbounded};
   std::vector<double> before(all), here(all);
   bool any_before = false;
   for (std::size_t t = 0; t < times; ++t) {
@@ -46,20 +46,20 @@ Course course_of(const Centred& rows, std::size_t n1, std::size_t n2) {
     }
     const double variance = v1 + v2;
     if (!(variance > 0)) continue;
-    course.times += 1;
+    extent.times += 1;
     const double s1 = v1 / variance, s2 = v2 / variance;
-    course.degrees =
-        std::min(course.degrees, 1 / (s1 * s1 / (m1 - 1) + (n2 > 0 ? s2 * s2 / (m2 - 1) : 0)));
+    extent.degrees =
+        std::min(extent.degrees, 1 / (s1 * s1 / (m1 - 1) + (n2 > 0 ? s2 * s2 / (m2 - 1) : 0)));
     double along = 0;
     for (std::size_t run = 0; run < all; ++run) {
       here[run] /= std::sqrt(variance);
       along += here[run] * before[run];
     }
-    if (any_before) course.length += std::acos(std::clamp(along, -1.0, 1.0));
+    if (any_before) extent.length += std::acos(std::clamp(along, -1.0, 1.0));
     any_before = true;
     std::swap(before, here);
   }
-  return course;
+  return extent;
 }
 
 }  // namespace popflow

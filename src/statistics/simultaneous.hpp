@@ -8,7 +8,7 @@ namespace popflow {
 struct Centred;
 
 /// Size of the set of times over which Student's t of Gaussian paths may become large.
-struct Course {
+struct PathExtent {
   double times = 0;  ///< number of times at which the paths scatter
   /// Length of the curve of the runs' deviations, normalised to 1, on the sphere.
   double length = 0;
@@ -22,8 +22,8 @@ struct Course {
   [[nodiscard]] double quantile(double level) const;
 };
 
-/// Course of a difference of two means, from n1 centred rows and the n2 that follow (0: only the
+/// Extent of a difference of two means, from n1 centred rows and the n2 that follow (0: only the
 /// first group). The degrees of freedom are Welch's, at the time that has the fewest.
-Course course_of(const Centred& rows, std::size_t n1, std::size_t n2);
+PathExtent extent_of(const Centred& rows, std::size_t n1, std::size_t n2);
 
 }  // namespace popflow

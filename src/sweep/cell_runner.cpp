@@ -37,7 +37,7 @@ bool trains(const Cells& cells) {
 
 }  // namespace
 
-CellRunner::CellRunner(const Cells& cells, const Columns& columns, const Catalogue& catalogue,
+CellRunner::CellRunner(const Cells& cells, const SweepColumns& columns, const Catalogue& catalogue,
                        Workers& workers, std::function<bool()> interrupted, Refusals* refusals)
     : cells_(cells),
       columns_(columns),

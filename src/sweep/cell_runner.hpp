@@ -36,7 +36,7 @@ struct CellRun {
 class CellRunner {
  public:
   /// `refusals`, if not null, is told why --keep-going goes on without a cell.
-  CellRunner(const Cells& cells, const Columns& columns, const Catalogue& catalogue,
+  CellRunner(const Cells& cells, const SweepColumns& columns, const Catalogue& catalogue,
              Workers& workers, std::function<bool()> interrupted, Refusals* refusals = nullptr);
 
   /// Computes as many of `runs` as go together, from the first on, and writes their rows. Returns
@@ -103,7 +103,7 @@ class CellRunner {
   [[nodiscard]] Difference difference(std::uint64_t a, std::uint64_t b) const;
 
   const Cells& cells_;
-  const Columns& columns_;
+  const SweepColumns& columns_;
   const Catalogue& catalogue_;
   Workers& workers_;
   std::function<bool()> interrupted_;

@@ -151,7 +151,7 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
   return columns.back().begin;
 }
 
-Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
+SweepColumns::SweepColumns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
     : info(observed_info(catalogue.info(cells.sweep().system), cells.sweep().options)),
       of_rule(of_rule_in(cells)),
       series(cells.sweep().options.word("record") == "series"),
@@ -163,7 +163,7 @@ Columns::Columns(const Cells& cells, const Catalogue& catalogue, Workers& worker
   settled = settled_alike(cells, catalogue, workers);
 }
 
-void Columns::add_ends() {
+void SweepColumns::add_ends() {
   stop_time = of_run.add(variable("stop_time", {}, "flow time at which the run ended"));
   status = of_run.add(status_of_runs({}));
   accepted_steps = of_run.add(variable("accepted_steps", {}, "steps taken", NumberType::int64));
@@ -181,7 +181,7 @@ void Columns::add_ends() {
   for (const EventInfo& one : info.events) of_run.add(time_of(one, {}));
 }
 
-void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers) {
+void SweepColumns::add_state(const Cells& cells, const Catalogue& catalogue, Workers& workers) {
   const Parameters& options = cells.sweep().options;
   const bool asked = options.has("state");
   const auto first = shape_of(cells, 0, catalogue, workers);
@@ -225,7 +225,7 @@ void Columns::add_state(const Cells& cells, const Catalogue& catalogue, Workers&
       }
 }
 
-void Columns::add_series(const Cells& cells) {
+void SweepColumns::add_series(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
   own_times = times_differ(cells);
   if (!own_times) {
@@ -247,7 +247,7 @@ void Columns::add_series(const Cells& cells) {
   std::ranges::for_each(of_rule, add);
 }
 
-void Columns::add_cell(const Cells& cells) {
+void SweepColumns::add_cell(const Cells& cells) {
   has_seed = cells.noisy() && !cells.sweeps("seed");
   if (has_seed) {
     VariableSpec spec =

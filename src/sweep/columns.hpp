@@ -33,10 +33,10 @@ struct Table {
 
 /// Columns of a run's row and a cell's row: fixed by the system's description before the first
 /// cell is computed, never by results.
-struct Columns {
+struct SweepColumns {
   /// Makes some of the systems, to see whether states are equally large. Throws what they refuse,
   /// with the cell, unless such cells are to be marked.
-  Columns(const Cells& cells, const Catalogue& catalogue, Workers& workers);
+  SweepColumns(const Cells& cells, const Catalogue& catalogue, Workers& workers);
 
   const SystemInfo info;                      ///< with the observables that are recorded
   const std::vector<ObservableInfo> of_rule;  ///< numbers of the training rule beside them

@@ -11,7 +11,7 @@ namespace popflow {
 /// Means to compute a sweep with, on every rank.
 struct SweepWork {
   const Cells& cells;
-  const Columns& columns;
+  const SweepColumns& columns;
   const Catalogue& catalogue;
   Workers& workers;
   Refusals& refusals;

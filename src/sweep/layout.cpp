@@ -149,7 +149,7 @@ void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
 }
 
 /// With what was settled beside what was given; made anew from the file, a sweep settles it again.
-GroupSpec parameters_of(const RunConfig& sweep, const Columns& columns) {
+GroupSpec parameters_of(const RunConfig& sweep, const SweepColumns& columns) {
   RunConfig told = sweep;
   for (const auto& [name, value] : columns.settled) {
     if (std::holds_alternative<std::monostate>(value))
@@ -217,7 +217,7 @@ GroupSpec sweep_group(const Cells& cells) {
   return group;
 }
 
-GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reduction* reduction,
+GroupSpec sweep_layout(const Cells& cells, const SweepColumns& columns, const Reduction* reduction,
                        unsigned threads) {
   const SystemInfo& info = columns.info;
   const RunConfig& sweep = cells.sweep();

@@ -9,7 +9,7 @@ namespace popflow {
 
 /// The whole structure of a sweep's file. With a reduction, what it makes of a cell's runs takes
 /// the place of these. Throws UsageError where the name of an axis is that of something else.
-GroupSpec sweep_layout(const Cells& cells, const Columns& columns, const Reduction* reduction,
+GroupSpec sweep_layout(const Cells& cells, const SweepColumns& columns, const Reduction* reduction,
                        unsigned threads);
 
 // Parts of it, for files that are put together.

@@ -41,7 +41,7 @@ Cost cost_of(const Sweep& sweep, const Catalogue& catalogue) {
                     [&] { return seconds() > kPatience || InterruptGuard::signal() != 0; });
   // Computes up to `most` runs, the first of a cell and those that follow; how many it were.
   const auto compute = [&](std::uint64_t cell, std::uint64_t most) {
-    const Columns& columns = sweep.columns;
+    const SweepColumns& columns = sweep.columns;
     const std::uint64_t each = sweep.cells.runs(), first = cell * each;
     const std::uint64_t number = std::min(most, sweep.all_runs() - first);
     std::vector<double> run_rows(number * columns.of_run.width),

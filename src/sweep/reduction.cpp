@@ -40,7 +40,8 @@ Status mixed(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-Reduction::Reduction(const Columns& columns, std::uint64_t runs) : columns_(columns), runs_(runs) {
+Reduction::Reduction(const SweepColumns& columns, std::uint64_t runs)
+    : columns_(columns), runs_(runs) {
   status_ = of_cell_.add(status_of_runs(
       {}, "how the cell's runs ended: all alike, at a limit if any did, or complete"));
   counts_ = of_cell_.add(
@@ -116,7 +117,7 @@ void Reduction::Cell::add(std::uint64_t first, std::span<const double> rows) {
 }
 
 void Reduction::Cell::add_run(std::span<const double> row) {
-  const Columns& columns = reduction_.columns_;
+  const SweepColumns& columns = reduction_.columns_;
   ++next_;
   const auto status = static_cast<Status>(static_cast<int>(row[columns.status]));
   ++statuses_[static_cast<std::size_t>(status)];

@@ -14,7 +14,7 @@ namespace popflow {
 /// Events and outcomes are counted among the runs that did not diverge.
 class Reduction {
  public:
-  explicit Reduction(const Columns& columns, std::uint64_t runs);
+  explicit Reduction(const SweepColumns& columns, std::uint64_t runs);
 
   /// Columns of a cell's row.
   [[nodiscard]] const Table& of_cell() const { return of_cell_; }
@@ -57,7 +57,7 @@ class Reduction {
     std::size_t width = 1;
     std::size_t to = 0;  ///< of its mean in a cell's row; the other four follow, `width` apart
   };
-  const Columns& columns_;
+  const SweepColumns& columns_;
   std::uint64_t runs_;
   Table of_cell_;
   std::vector<Reduced> reduced_;

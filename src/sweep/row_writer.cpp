@@ -77,7 +77,7 @@ void RowWriter::write_state(const Driver& driver) {
   }
 }
 
-void mark_refused(const Columns& columns, std::span<double> run_row) {
+void mark_refused(const SweepColumns& columns, std::span<double> run_row) {
   std::fill(run_row.begin(), run_row.end(), std::nan(""));
   run_row[columns.status] = static_cast<double>(Status::refused);
 }

@@ -20,7 +20,7 @@ struct SweptSystem {
 class RowWriter final : public TrajectorySink {
  public:
   /// `cell_row` is the row of the run's cell.
-  RowWriter(const Columns& columns, const SweptSystem& of, std::span<double> run_row,
+  RowWriter(const SweepColumns& columns, const SweptSystem& of, std::span<double> run_row,
             std::span<double> cell_row)
       : columns_(columns), of_(of), row_(run_row), cell_row_(cell_row) {}
 
@@ -40,13 +40,13 @@ class RowWriter final : public TrajectorySink {
   void observe(const Driver& driver, std::span<double> values) const;
   void write_state(const Driver& driver);
 
-  const Columns& columns_;
+  const SweepColumns& columns_;
   SweptSystem of_;
   std::span<double> row_;
   std::span<double> cell_row_;
 };
 
 /// The row of a run that its system refuses, or in which it fails.
-void mark_refused(const Columns& columns, std::span<double> run_row);
+void mark_refused(const SweepColumns& columns, std::span<double> run_row);
 
 }  // namespace popflow

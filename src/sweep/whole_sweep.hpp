@@ -15,7 +15,7 @@ namespace popflow {
 /// All that a sweep is made from. Makes nothing on disk.
 struct Sweep {
   Cells cells;
-  Columns columns;
+  SweepColumns columns;
   std::optional<Reduction> reduction;
 
   /// Throws what its options and its first cell are refused for.

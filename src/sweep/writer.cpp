@@ -25,7 +25,7 @@ std::vector<T> gather(const Column& column, std::span<const double> rows, std::s
 
 }  // namespace
 
-SweepWriter::SweepWriter(TrajectoryFile& file, const Cells& cells, const Columns& columns,
+SweepWriter::SweepWriter(TrajectoryFile& file, const Cells& cells, const SweepColumns& columns,
                          const Reduction* reduction, double sync_every)
     : file_(file),
       columns_(columns),

@@ -17,7 +17,7 @@ namespace popflow {
 class SweepWriter final : public BatchWriter {
  public:
   /// Puts everything on the disk every so many seconds.
-  SweepWriter(TrajectoryFile& file, const Cells& cells, const Columns& columns,
+  SweepWriter(TrajectoryFile& file, const Cells& cells, const SweepColumns& columns,
               const Reduction* reduction, double sync_every);
 
   void write(const Batch& batch) override;
@@ -32,7 +32,7 @@ class SweepWriter final : public BatchWriter {
   void reduce(const Batch& batch);
 
   TrajectoryFile& file_;
-  const Columns& columns_;
+  const SweepColumns& columns_;
   const Reduction* reduction_;
   std::uint64_t runs_;  ///< of a cell
   std::mutex mutex_;

@@ -49,7 +49,7 @@ struct Computed {
 
   Cells cells;
   Workers workers{1};
-  Columns columns{cells, systems(), workers};
+  SweepColumns columns{cells, systems(), workers};
   std::vector<Status> statuses;
 
  private:
@@ -133,7 +133,7 @@ TEST_CASE("a cell whose system fails is named, or refused while the others go on
     Args words = over({"bad=0,1,3"});
     if (keep_going) words.emplace_back("--keep-going");
     const Cells cells(parse_sweep(catalogue.info("failing"), words));
-    const Columns columns(cells, catalogue, workers);
+    const SweepColumns columns(cells, catalogue, workers);
     std::vector<double> of_runs(3 * columns.of_run.width), of_cells(3 * columns.of_cell.width);
     std::vector<Status> statuses;
     CellRunner runner(cells, columns, catalogue, workers, {});
@@ -194,7 +194,7 @@ TEST_CASE("a cell that fails among others in lanes leaves these as they are alon
     Args words = over({"bad=" + values});
     if (keep_going) words.emplace_back("--keep-going");
     const Cells cells(parse_sweep(catalogue.info("failing"), words));
-    const Columns columns(cells, catalogue, workers);
+    const SweepColumns columns(cells, catalogue, workers);
     std::vector<double> of_runs(cells.size() * columns.of_run.width),
         of_cells(cells.size() * columns.of_cell.width);
     std::vector<CellRun> runs;

@@ -20,7 +20,7 @@ using Rows = std::vector<std::vector<double>>;
 struct Made {
   Cells cells;
   Workers workers{1};
-  Columns columns;
+  SweepColumns columns;
   Reduction reduction;
 
   explicit Made(std::uint64_t runs, const Args& more = {})
@@ -108,7 +108,7 @@ TEST_CASE("deviations of large numbers do not cancel", "[fast][sweep]") {
 TEST_CASE("events and outcomes are counted among runs that did not diverge", "[fast][sweep]") {
   const Made made(8);
   Rows rows = made.rows(8);
-  const Columns& columns = made.columns;
+  const SweepColumns& columns = made.columns;
   const std::size_t event = made.of_run("time_of_loss_settled").begin;
   const double nan = std::nan("");
   const std::vector<double> times = {5, nan, 1, 2, 4, 3, 0.5, nan};

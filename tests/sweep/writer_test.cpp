@@ -19,7 +19,7 @@ struct Made {
   ScratchFolder folder;
   Cells cells{sweep_of(over({"w0=1,2,3"}))};
   Workers workers{1};
-  Columns columns{cells, systems(), workers};
+  SweepColumns columns{cells, systems(), workers};
   GroupSpec layout = sweep_layout(cells, columns, nullptr, 1);
 
   [[nodiscard]] std::string path() const { return folder.file("sweep.h5"); }

@@ -13,8 +13,8 @@ namespace popflow {
 
 /// A flow that is integrated in lanes part of the time: its state while it has no lane, and the
 /// events found so far.
-struct Trajectory {
-  Trajectory(const System& of, FlowDriver::Options how, const Capabilities& can)
+struct LaneFlow {
+  LaneFlow(const System& of, FlowDriver::Options how, const Capabilities& can)
       : system(&of),
         lanes(can.in_lanes),
         training(can.training),
