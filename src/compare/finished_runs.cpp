@@ -192,7 +192,7 @@ GroupSpec layout_of(const std::vector<FinishedRung>& rungs, const RunConfig& con
                                                  {"run_groups", joined(groups)},
                                                  {"problem", groups.front() + "/problem"}});
   root.groups.push_back(parameters_group(config));
-  root.groups.push_back(provenance_group(threads));
+  root.groups.push_back(provenance_group(threads, system));
   return root;
 }
 
