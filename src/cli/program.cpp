@@ -55,7 +55,8 @@ bool asks_for_help(const std::vector<std::string>& args) {
 ExitCode show_help(const Program& program, const Command& command,
                    const std::vector<std::string>& args) {
   const bool names_system = command.takes_system && !args.empty() && !args.front().starts_with('-');
-  const SystemInfo* system = names_system ? &system_called(program.catalogue, args.front()) : nullptr;
+  const SystemInfo* system =
+      names_system ? &system_called(program.catalogue, args.front()) : nullptr;
   std::cout << command_help(program, command, system);
   return ExitCode::success;
 }
