@@ -26,13 +26,13 @@ def model(orthogonal=False):
     name = "diagonal-orthogonal" if orthogonal else "diagonal-linear"
     m = Model(name, "diagonal linear network u o u - v o v", source="Woodworth et al. 2020")
     alpha = m.parameter("alpha", 0.1, "size of the start", low=0)
-    u = m.weights("u", alpha * np.ones(FEATURES), "positive parts")
-    v = m.weights("v", alpha * np.ones(FEATURES), "negative parts")
+    u = m.weights("u", alpha * np.ones(FEATURES), "positive parts", axes=["feature"])
+    v = m.weights("v", alpha * np.ones(FEATURES), "negative parts", axes=["feature"])
     x, y = m.data(finite(inputs, outputs))
     beta = u * u - v * v
     m.loss((beta @ x - y) ** 2 / 2, floor=1e-16)
     m.invariant("uv", u * v, "product of u and v")
-    m.field("beta", beta, "effective weights", sign="beta")
+    m.field("beta", beta, "effective weights", axes=["feature"])
     m.observable("l1_norm", np.abs(beta).sum(), "sum of |beta|")
     m.figure = "loss; beta; l1_norm"
     m.end = 20

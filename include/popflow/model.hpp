@@ -24,8 +24,10 @@
 ///     static constexpr std::size_t inputs;                   // numbers of a sample
 ///     static constexpr std::size_t nodes;                    // samples of the population's sum;
 ///     0: no sum static constexpr std::size_t observed, events, constants, derived;  // numbers of
-///     values static constexpr bool has_loss, is_sampled, has_covariance, has_jacobian, has_lanes;
+///     values static constexpr bool has_loss, is_sampled, has_covariance, has_jacobian, has_lanes,
+///         in_packs;
 ///     static const double node[nodes * inputs];              // the samples, row-major
+///     static constexpr std::size_t arrays, array_begin[], array_width[];  // columns of the nodes
 ///     static constexpr std::size_t derived_begin[];          // begin of each derived field's
 ///     values
 ///
@@ -134,6 +136,10 @@ struct Problem {
   std::vector<double> cumulative;  ///< their sums, for draws
   std::vector<double> start;
   double start_loss = 0;
+  std::vector<double> own_nodes;  ///< if arrays of a problem file replace the formulas' own
+  [[nodiscard]] const double* node() const {
+    return own_nodes.empty() ? Formulas::node : own_nodes.data();
+  }
   std::vector<double> of;  ///< numbers that lanes know: p, weight, start_loss
 };
 
@@ -155,7 +161,7 @@ struct PopulationInPacks {
 
   template <std::size_t width>
   static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, const double* weight,
-                                          double* out) {
+                                          const double* node_rows, double* out) {
     using N = BasicPack<width>;
     N packed_p[Formulas::parameters + 1];
     N packed_x[Formulas::entries];
@@ -171,7 +177,7 @@ struct PopulationInPacks {
         const std::size_t node = std::min(begin + l, Formulas::nodes - 1);
         weights[l] = begin + l < Formulas::nodes ? weight[node] : 0;
         for (std::size_t i = 0; i < Formulas::inputs; ++i)
-          rows[i * kLanes + l] = Formulas::node[node * Formulas::inputs + i];
+          rows[i * kLanes + l] = node_rows[node * Formulas::inputs + i];
       }
       N s[Formulas::inputs + 1];
       std::memcpy(static_cast<void*>(s), rows, Formulas::inputs * sizeof(N));
@@ -189,12 +195,13 @@ struct PopulationInPacks {
       out[i] = total;
     }
   }
-  /// The same sums in the same order.
-  static void one_by_one(const double* p, const double* x, const double* weight, double* out) {
+  /// Sums in the same order, and so with the same bits.
+  static void one_by_one(const double* p, const double* x, const double* weight,
+                         const double* node_rows, double* out) {
     std::vector<double> sum(kOut * kLanes);
     std::vector<double> value(kOut);
     for (std::size_t node = 0; node < Formulas::nodes; ++node) {
-      Formulas::sample(p, x, Formulas::node + node * Formulas::inputs, value.data());
+      Formulas::sample(p, x, node_rows + node * Formulas::inputs, value.data());
       for (std::size_t i = 0; i < kOut; ++i)
         sum[i * kLanes + node % kLanes] += weight[node] * value[i];
     }
@@ -207,7 +214,8 @@ struct PopulationInPacks {
 
 /// Rate and loss of the population, for any number. `weight`: of the nodes.
 template <class Formulas, class N>
-POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight, N* out) {
+POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
+                                    [[maybe_unused]] const double* node_rows, N* out) {
   if constexpr (Formulas::nodes == 0) {
     Formulas::population(p, x, out);
   } else {
@@ -216,7 +224,7 @@ POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight, N* 
     for (std::size_t node = 0; node < Formulas::nodes; ++node) {
       N s[Formulas::inputs + 1];
       for (std::size_t i = 0; i < Formulas::inputs; ++i)
-        s[i] = N(Formulas::node[node * Formulas::inputs + i]);
+        s[i] = N(node_rows[node * Formulas::inputs + i]);
       N value[kOut];
       Formulas::sample(p, x, s, value);
       for (std::size_t i = 0; i < kOut; ++i) out[i] += weight[node] * value[i];
@@ -243,7 +251,7 @@ struct RateFormula {
   template <class N>
   static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
     N value[Formulas::entries + 1];
-    population<Formulas>(of, x, of + Formulas::parameters, value);
+    population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
     for (std::size_t i = 0; i < Formulas::entries; ++i) out[i] = value[i];
   }
 };
@@ -255,7 +263,7 @@ struct EventFormula {
     N value[Formulas::entries + 1];
     value[Formulas::entries] = N(0.0);
     if constexpr (Formulas::events_need_loss)
-      population<Formulas>(of, x, of + Formulas::parameters, value);
+      population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
     const N losses[2] = {value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]};
     Formulas::event(of, x, losses, out);
   }
@@ -289,7 +297,7 @@ POPFLOW_MATH_INLINE void rate_and_covariance(const N* of, const N* x, N* dxdt, N
   constexpr std::size_t n = Formulas::entries;
   const N* weight = of + Formulas::parameters;
   N mean[n + 1];
-  population<Formulas>(of, x, weight, mean);
+  population<Formulas>(of, x, weight, Formulas::node, mean);
   for (std::size_t i = 0; i < n; ++i) dxdt[i] = mean[i];
   for (std::size_t i = 0; i < n * (n + 1) / 2; ++i) covariance[i] = N(0.0);
   for (std::size_t node = 0; node < Formulas::nodes; ++node) {
@@ -342,7 +350,7 @@ class Functions {
   using Made = Problem<Formulas>;
   static constexpr std::size_t n = Formulas::entries;
   static constexpr bool kHasCovariance = Formulas::has_covariance;
-  static constexpr bool kInPacks = Formulas::has_lanes && Formulas::nodes >= 8;
+  static constexpr bool kInPacks = Formulas::in_packs && Formulas::nodes >= 8;
 
   static const Made& of(const void* problem) { return *static_cast<const Made*>(problem); }
 
@@ -375,6 +383,7 @@ class Functions {
     if constexpr (Formulas::observed > 0) t.observe = observe;
     if constexpr (Formulas::events > 0) t.events = events;
     if constexpr (Formulas::derived > 0) t.derived = derived;
+    if constexpr (Formulas::arrays > 0) t.array = array;
     if constexpr (Formulas::constants > 0) t.constants = constants;
     if constexpr (Formulas::is_sampled) t.add_samples = add_samples;
     if constexpr (kHasCovariance) t.covariance = covariance;
@@ -406,6 +415,8 @@ class Functions {
                               made->start[i]);
           return nullptr;
         }
+      if constexpr (Formulas::arrays > 0)
+        if (request->arrays != nullptr) take_arrays(*made, request->arrays);
       if constexpr (Formulas::nodes > 0) {
         made->weight.resize(Formulas::nodes);
         Formulas::weights(p, made->weight.data());
@@ -460,13 +471,34 @@ class Functions {
     }
   }
 
+  /// Columns of the nodes that an array of the problem fills.
+  template <class Copy>
+  static void for_entries(std::size_t which, Copy copy) {
+    const std::size_t width = Formulas::array_width[which];
+    for (std::size_t node = 0; node < Formulas::nodes; ++node)
+      for (std::size_t i = 0; i < width; ++i)
+        copy(node * width + i, node * Formulas::inputs + Formulas::array_begin[which] + i);
+  }
+  static void take_arrays(Made& made, const double* const* arrays) {
+    made.own_nodes.assign(Formulas::node, Formulas::node + Formulas::nodes * Formulas::inputs);
+    for (std::size_t which = 0; which < Formulas::arrays; ++which)
+      for_entries(which, [&](std::size_t from, std::size_t to) {
+        made.own_nodes[to] = arrays[which][from];
+      });
+  }
+  static int array(const void* problem, std::size_t which, double* values) {
+    const double* const node = of(problem).node();
+    for_entries(which, [&](std::size_t to, std::size_t from) { values[to] = node[from]; });
+    return 0;
+  }
+
   static void population_alone(const Made& made, const double* x, double* out) {
     if constexpr (kInPacks) {
       static const auto sum = chosen<PopulationInPacks<Formulas>, const double*, const double*,
-                                     const double*, double*>();
-      sum(made.p.data(), x, made.weight.data(), out);
+                                     const double*, const double*, double*>();
+      sum(made.p.data(), x, made.weight.data(), made.node(), out);
     } else {
-      population<Formulas>(made.p.data(), x, made.weight.data(), out);
+      population<Formulas>(made.p.data(), x, made.weight.data(), made.node(), out);
     }
   }
 
@@ -518,7 +550,7 @@ class Functions {
       const double u = random.uniform(random.stream);
       const auto found = std::upper_bound(made.cumulative.begin(), made.cumulative.end() - 1, u);
       const auto node = static_cast<std::size_t>(found - made.cumulative.begin());
-      std::copy_n(Formulas::node + node * Formulas::inputs, Formulas::inputs, s);
+      std::copy_n(made.node() + node * Formulas::inputs, Formulas::inputs, s);
     } else {
       Formulas::draw(made.p.data(), random, s);
     }
@@ -544,7 +576,7 @@ class Functions {
     population_alone(made, x, mean.data());
     std::fill_n(c, n * n, 0.0);
     for (std::size_t node = 0; node < Formulas::nodes; ++node) {
-      Formulas::sample(made.p.data(), x, Formulas::node + node * Formulas::inputs, value.data());
+      Formulas::sample(made.p.data(), x, made.node() + node * Formulas::inputs, value.data());
       for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
       for (std::size_t i = 0; i < n; ++i) {
         const double scaled = made.weight[node] * value[i];
@@ -564,8 +596,7 @@ class Functions {
       std::vector<double> value(n * n);
       std::fill_n(j, n * n, 0.0);
       for (std::size_t node = 0; node < Formulas::nodes; ++node) {
-        Formulas::jacobian(made.p.data(), x, Formulas::node + node * Formulas::inputs,
-                           value.data());
+        Formulas::jacobian(made.p.data(), x, made.node() + node * Formulas::inputs, value.data());
         for (std::size_t i = 0; i < n * n; ++i) j[i] += made.weight[node] * value[i];
       }
     }

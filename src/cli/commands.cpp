@@ -12,6 +12,7 @@
 #include "cli/system_page.hpp"
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
+#include "compare/finished_file.hpp"
 #include "compare/report.hpp"
 #include "engine/ranks.hpp"
 #include "file/output.hpp"
@@ -176,8 +177,10 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
                                  ? ""
                                  : system_called(program.catalogue, words.positional.front()).name;
   Screen screen = screen_for(program, options);
-  return compare_files(options, system, as_typed(program, "compare", args), program.catalogue,
-                       screen);
+  std::vector<std::string> files;
+  for (const FinishedFile& file : finished_files(options.word("from"))) files.push_back(file.path);
+  return compare_files(options, system, as_typed(program, "compare", args),
+                       with_described(program.catalogue, files), screen);
 }
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {

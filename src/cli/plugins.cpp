@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "options/config_file.hpp"
 #include "options/experiments.hpp"
@@ -112,10 +113,16 @@ Catalogue with_plugins(const Catalogue& catalogue, const std::vector<std::string
 Catalogue with_described(const Catalogue& catalogue, const std::vector<std::string>& files) {
   Catalogue all = catalogue;
   for (const std::string& path : files) {
-    const DataFile file(path);
-    const std::string system = file.text_attribute("", "system").value_or("");
-    const std::string description = plugin::description_in(file);
+    std::optional<DataFile> file;
+    try {
+      file.emplace(path);
+    } catch (const Error&) {
+      continue;  // reported by the command
+    }
+    const std::string system = file->text_attribute("", "system").value_or("");
+    const std::string description = plugin::description_in(*file);
     if (system.empty() || description.empty() || all.find(system) != nullptr) continue;
+    plugin::note_described(system, *file);
     all.add(plugin::described(description, path,
                               path + " was made by the plug-in " + system +
                                   ", which is not given, so that nothing can be computed"));

@@ -28,6 +28,12 @@ std::map<std::string, Loaded>& all_loaded() {
   return all;
 }
 
+/// Attributes about plug-ins that files describe, by the names of their systems.
+std::map<std::string, std::vector<Attribute>>& all_described() {
+  static std::map<std::string, std::vector<Attribute>> all;
+  return all;
+}
+
 std::optional<Loaded> find(const std::string& system) {
   const std::scoped_lock lock(guard());
   const auto found = all_loaded().find(system);
@@ -41,6 +47,20 @@ void note_loaded(const std::string& path, const Description& description) {
   all_loaded()[description.system.name] = {path, description};
 }
 
+void note_described(const std::string& system, const DataFile& file) {
+  constexpr std::size_t kLongest = 64 * 1024;  // longer text is cut when it is read
+  std::vector<Attribute> attributes;
+  for (const std::string& name : file.attribute_names("provenance")) {
+    if (!name.starts_with("plugin")) continue;
+    if (const auto text = file.text_attribute("provenance", name); text && text->size() < kLongest)
+      attributes.push_back({name, *text});
+    else if (const auto number = file.number_attribute("provenance", name))
+      attributes.push_back({name, static_cast<std::int64_t>(*number)});
+  }
+  const std::scoped_lock lock(guard());
+  all_described()[system] = std::move(attributes);
+}
+
 std::string system_at(const std::string& path) {
   const std::scoped_lock lock(guard());
   for (const auto& [system, loaded] : all_loaded())
@@ -50,7 +70,11 @@ std::string system_at(const std::string& path) {
 
 std::vector<Attribute> origin_of(const std::string& system) {
   const std::optional<Loaded> loaded = find(system);
-  if (!loaded) return {};
+  if (!loaded) {
+    const std::scoped_lock lock(guard());
+    const auto known = all_described().find(system);
+    return known == all_described().end() ? std::vector<Attribute>() : known->second;
+  }
   std::vector<Attribute> attributes = {
       {"plugin", std::filesystem::path(loaded->path).filename().string()},
       {"plugin_abi", std::int64_t{POPFLOW_PLUGIN_ABI}},

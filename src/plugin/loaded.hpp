@@ -14,6 +14,10 @@ namespace popflow::plugin {
 /// Remembers a plug-in that was loaded.
 void note_loaded(const std::string& path, const Description& description);
 
+/// Remembers a plug-in that only a file describes, so that files made of this one are described,
+/// too.
+void note_described(const std::string& system, const DataFile& file);
+
 /// Name of the system of the plug-in loaded from `path`; empty if none was.
 std::string system_at(const std::string& path);
 

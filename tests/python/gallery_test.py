@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "model
 import associative_memory  # noqa: E402
 import committee  # noqa: E402
 import diagonal_linear  # noqa: E402
+import glm_sgd  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -71,3 +72,26 @@ def test_a_committee_stays_at_its_teacher_and_follows_finite_sgd():
         assert (off < 4 * error + 2 / size).all(), (name, off, error)
     q, r = committee.rates(committee.T, committee.T, 1.0)
     assert np.abs(q).max() < 1e-15 and np.abs(r).max() < 1e-15
+
+
+def test_least_squares_in_high_dimension_have_an_exponential_risk_and_a_largest_rate():
+    system = glm_sgd.least_squares().build()
+    run = popflow.run(system, t_end=5, rtol=1e-11)
+    assert np.abs(run.D - glm_sgd.exact_distance(run.time)).max() < 1e-9
+    stable, unstable = (popflow.run(system, gamma=gamma, sigma=0, t_end=20)
+                        for gamma in (1.99, 2.01))
+    assert stable.risk[-1] < stable.risk[0] and unstable.risk[-1] > unstable.risk[0]
+    # Fixed steps of rk4 converge with order 4.
+    errors = [abs(float(popflow.run(system, t_end=4, method="rk4", dt=dt, saves=2).D[-1])
+                  - glm_sgd.exact_distance(4)) for dt in (1.0, 0.5, 0.25)]
+    assert (np.abs(np.log2(np.array(errors[:-1]) / errors[1:]) - 4) < 0.5).all(), errors
+
+
+def test_phase_retrieval_follows_its_order_parameters():
+    run = popflow.run(glm_sgd.phase_retrieval().build(), t_end=4, rtol=1e-9, saves=2)
+    size, runs = 200, 60
+    found = np.array([glm_sgd.simulated(size, 4, 0.05, seed) for seed in range(runs)])
+    error = found.std(axis=0, ddof=1) / np.sqrt(runs)
+    # Four standard errors (two comparisons: error rate 1e-4), and the bias of 1/d.
+    off = np.abs(found.mean(axis=0) - [float(run.rho[-1]), float(run.overlap[-1])])
+    assert (off < 4 * error + 2 / size).all(), (off, error)

@@ -180,6 +180,28 @@ def test_signs_are_enumerated():
         assert run.loss.values[t] == pytest.approx(found, rel=1e-12)
 
 
+def test_arrays_of_the_problem_are_kept_and_replaced(tmp_path):
+    rng = np.random.default_rng(6)
+    inputs, outputs = rng.normal(size=(10, 2)), rng.normal(size=10)
+    m = Model("stored", "regression on a stored set")
+    w = m.weights("w", np.zeros(2), "weights")
+    x, y = m.data(finite(m.array("inputs", inputs, "inputs", axes=["example", "feature"]),
+                         m.array("outputs", outputs, "outputs", axes=["example"])))
+    m.loss((w @ x - y) ** 2 / 2)
+    m.end = 300
+    system = m.build()
+    import h5py
+    run = popflow.run(system, output=tmp_path / "a.h5")
+    assert np.allclose(run.w.values[-1], np.linalg.lstsq(inputs, outputs, rcond=None)[0], atol=1e-6)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert (file["problem/inputs"][()] == inputs).all()
+    other = rng.normal(size=10)
+    run = popflow.run(system, problem={"outputs": other}, output=tmp_path / "b.h5")
+    assert np.allclose(run.w.values[-1], np.linalg.lstsq(inputs, other, rcond=None)[0], atol=1e-6)
+    with pytest.raises(popflow.InputError, match="outputs"):
+        popflow.run(system, problem={"outputs": other[:5]}, output=tmp_path / "c.h5")
+
+
 def test_the_cache_serves_equal_models_and_records_their_source(tmp_path):
     first, again = scalar().build(), scalar().build()
     assert first.path == again.path and first.hash == again.hash

@@ -83,6 +83,13 @@ def test_a_plugin_stands_wherever_a_name_does():
         check_equal(f"{folder}/d.h5", f"{folder}/f.h5", free_groups=("provenance", "restart",
                                                                      "parameters"))
         check("double-well" in popflow("systems", code=0, env=surroundings).out, "is not listed")
+        for shard in (1, 2):
+            popflow("sweep", well, "--over", "tilt=0:0.2:3", "--t-end", 2, "--shard", f"{shard}/2",
+                    "-o", f"s{shard}.h5", folder=folder, code=0)
+        for mode in ("flow", "sgd"):
+            popflow("run", well, "--mode", mode, "--learning-rate", 0.1, "--runs",
+                    8 if mode == "sgd" else 1, "--t-end", 1, "-o", f"{mode}.h5", folder=folder,
+                    code=0)
         # Nothing below needs the plug-in.
         os.remove(f"{folder}/double-well.so")
         popflow("info", "s.h5", folder=folder, code=0)
@@ -91,6 +98,10 @@ def test_a_plugin_stands_wherever_a_name_does():
         popflow("plot", "s.h5", folder=folder, code=0)
         popflow("info", "d.h5", folder=folder, code=0)
         popflow("info", "c.h5", folder=folder, code=0)
+        popflow("merge", "s1.h5", "s2.h5", "-o", "m.h5", folder=folder, code=0)
+        check("tilt" in popflow("info", "m.h5", folder=folder, code=0).out, "no axis")
+        popflow("compare", "--from", "flow=flow.h5,sgd=sgd.h5", "-o", "f2.h5", folder=folder)
+        popflow("info", "f2.h5", folder=folder, code=0)
 
 
 def test_resuming_wants_the_plugin_that_made_the_file():

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import building
 from .errors import ModelError
-from .laws import MOST_NODES, Law
+from .laws import MOST_NODES, Law, Stored
 from .symbols import Symbol, as_symbol, contents, evaluated, in_order, told
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -80,6 +80,7 @@ class Model:
         self.events: list[Row] = []
         self.constants: list[Row] = []
         self.derived: list[Row] = []
+        self.arrays: list[Stored] = []
         self.notes: list[str] = []
         self.laws: list[tuple[Law, list[Symbol]]] = []
         self.base: list[Symbol] = []
@@ -154,6 +155,17 @@ class Model:
                 own = [as_symbol(law.root) @ own[0]]
             found += own
         return found[0] if len(found) == 1 else tuple(found)
+
+    def array(self, name: str, values: Any, meaning: str, axes: Sequence[str] = ()) -> Stored:
+        """An array of the problem for finite(): every file keeps it, and --problem replaces it."""
+        self._new(name, meaning, "array")
+        numbers = np.array(values, dtype=float)
+        if numbers.ndim not in (1, 2) or not np.isfinite(numbers).all():
+            raise ModelError(f"the array {name} must have one or two axes and finite numbers; its "
+                             f"shape is {told(numbers.shape)}")
+        stored = Stored(name, meaning, numbers, self._axes(name, axes, numbers.shape))
+        self.arrays.append(stored)
+        return stored
 
     def loss(self, loss: Any, floor: float = 0.0) -> None:
         """Loss of one sample. The flow descends its mean over the law of the data."""
@@ -335,7 +347,27 @@ class Model:
             made.update(path.read_bytes())
         return made.digest()
 
+    def columns_of_arrays(self) -> list[tuple[int, int]]:
+        """First column among the nodes', and number of columns, of each array of the problem."""
+        found: dict[str, tuple[int, int]] = {}
+        begin = 0
+        for law, symbols in self.laws:
+            for number, symbol in enumerate(symbols):
+                for place, stored in law.stored:
+                    if place == number:
+                        found[stored.name] = (begin, symbol.size)
+                begin += symbol.size
+        return [found[stored.name] for stored in self.arrays]
+
     def require_complete(self) -> None:
+        used = [stored.name for law, _ in self.laws for _, stored in law.stored]
+        for stored in self.arrays:
+            if used.count(stored.name) != 1:
+                raise ModelError(f"the array {stored.name} is used {used.count(stored.name)} "
+                                 "times; finite() must take it once")
+        if self.arrays and (len(self.laws) != 1 or self.given_population is not None):
+            raise ModelError("arrays of a problem need a single finite() law, and no "
+                             "population_loss()")
         if not self.fields:
             raise ModelError(f"the model {self.name} has no weights")
         if not self.has_loss:
@@ -390,11 +422,13 @@ class Model:
     def description(self) -> dict[str, Any]:
         """The plug-in's description, as docs/models.md tells of it."""
         dimensions: dict[str, int] = {}
-        for row in [*self.fields, *self.derived]:
-            for axis, size in zip(row.axes, row.symbol.shape):
+        shapes = [(row.name, row.axes, row.symbol.shape) for row in [*self.fields, *self.derived]]
+        shapes += [(stored.name, stored.axes, stored.values.shape) for stored in self.arrays]
+        for name, axes, shape in shapes:
+            for axis, size in zip(axes, shape):
                 if dimensions.setdefault(axis, size) != size:
                     raise ModelError(f"the axis {axis} has two lengths, {dimensions[axis]} and "
-                                     f"{size} ({row.name})")
+                                     f"{size} ({name})")
 
         def item(row: Row, **more: Any) -> dict[str, Any]:
             return {"name": row.name, "meaning": row.meaning,
@@ -422,6 +456,8 @@ class Model:
             "invariants": [item(row) for row in self.invariants],
             "events": [item(row) for row in self.events],
             "constants": [item(row) for row in self.constants],
+            "arrays": [{"name": stored.name, "meaning": stored.meaning,
+                        "dimensions": list(stored.axes)} for stored in self.arrays],
             "notes": [{"text": text} for text in self.notes],
             "loss": self.has_loss, "loss_floor": self.loss_floor,
             "first_stage_time": self.first_stage_time,
@@ -450,7 +486,7 @@ class Model:
         if not isinstance(meaning, str) or not meaning.strip():
             raise ModelError(f"the {what} {name} has no meaning; say in a few words what it is")
         for row in [*self.parameters, *self.fields, *self.observables, *self.invariants,
-                    *self.events, *self.constants, *self.derived]:
+                    *self.events, *self.constants, *self.derived, *self.arrays]:
             if row.name == name:
                 raise ModelError(f"the name {name} is given twice")
 

@@ -110,13 +110,16 @@ class Generator:
                 functions.append(text)
         sampled = model.sample_loss is not None
         draws_nodes = sampled and model.is_finite
-        in_lanes = model.entries <= LARGEST_IN_LANES and main <= MOST_IN_LANES
+        in_packs = main <= MOST_IN_LANES
+        # Formulas of lanes know the parameters of a problem, not its arrays.
+        in_lanes = in_packs and model.entries <= LARGEST_IN_LANES and not model.arrays
+        columns = model.columns_of_arrays()
         if sampled and not draws_nodes:
             functions.append(self.draw())
         flags = {"has_loss": has_loss, "is_sampled": sampled, "draws_nodes": draws_nodes,
                  "signed_weights": not draws_nodes,
                  "has_covariance": draws_nodes and model.entries <= MOST_IN_COVARIANCE,
-                 "has_jacobian": has_jacobian, "has_lanes": in_lanes,
+                 "has_jacobian": has_jacobian, "has_lanes": in_lanes, "in_packs": in_packs,
                  "in_avx512": main <= MOST_IN_AVX512,
                  "observed_need_loss": self.need(model.observables + model.invariants),
                  "events_need_loss": self.need(model.events)}
@@ -125,7 +128,7 @@ class Generator:
                  "inputs": model.inputs, "nodes": len(nodes),
                  "observed": len(model.observables) + len(model.invariants),
                  "events": len(model.events), "constants": len(model.constants),
-                 "derived": int(derived[-1])}
+                 "derived": int(derived[-1]), "arrays": len(columns)}
         values = ", ".join(float(value).hex() for value in np.ravel(nodes)) or "0"
         body = "".join(
             ["#include \"popflow/model.hpp\"\n\nnamespace {\n\nusing namespace popflow;\n"
@@ -137,6 +140,9 @@ class Generator:
                for name, flag in flags.items()),
              "  static constexpr std::size_t derived_begin[] = {"
              + ", ".join(map(str, derived)) + "};\n",
+             *(f"  static constexpr std::size_t array_{name}[] = {{"
+               + (", ".join(str(column[place]) for column in columns) or "0") + "};\n"
+               for place, name in enumerate(("begin", "width"))),
              f"  static constexpr double node[] = {{{values}}};\n\n", *functions, "};\n"])
         digest = hashlib.sha256(body.encode()).hexdigest()[:32]
         return body, digest

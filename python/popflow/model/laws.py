@@ -14,6 +14,16 @@ from .symbols import Symbol, as_symbol, told
 MOST_NODES = 65_536  # of a product of finite laws
 
 
+@dataclass(frozen=True)
+class Stored:
+    """An array of the problem: kept in every file, and replaced by that of a problem file."""
+
+    name: str
+    meaning: str
+    values: np.ndarray
+    axes: tuple[str, ...]
+
+
 @dataclass
 class Law:
     """A law of data. `arrays` are those of a finite law, a row for each sample; `kind` names the
@@ -26,6 +36,7 @@ class Law:
     low: float = 0.0
     high: float = 1.0
     root: np.ndarray | None = None  # a square root of the covariance
+    stored: list[tuple[int, Stored]] = field(default_factory=list)  # arrays of the problem
 
     @property
     def samples(self) -> int:
@@ -47,8 +58,12 @@ def finite(*arrays: Any, probability: Any = None) -> Law:
     """
     if not arrays:
         raise ModelError("finite() has no arrays; give one or more, with a row for each sample")
-    given = []
+    given: list[np.ndarray] = []
+    stored: list[tuple[int, Stored]] = []
     for number, array in enumerate(arrays):
+        if isinstance(array, Stored):
+            stored.append((number, array))
+            array = array.values
         try:
             values = np.asarray(array, dtype=float)
         except (TypeError, ValueError):
@@ -77,7 +92,7 @@ def finite(*arrays: Any, probability: Any = None) -> Law:
         if weight.value.sum() <= 0:
             raise ModelError("the probabilities of finite() sum to 0; at least one must be "
                              "positive")
-    return Law("finite", given, weight)
+    return Law("finite", given, weight, stored=stored)
 
 
 def categorical(probability: Any) -> Law:

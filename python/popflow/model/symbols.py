@@ -252,7 +252,7 @@ def enclosed(symbol: Symbol) -> str:
 def as_symbol(value: Any) -> Symbol:
     if isinstance(value, Symbol):
         return value
-    if isinstance(value, (list, tuple)) and any(isinstance(one, Symbol) for one in value):
+    if isinstance(value, (list, tuple)) and holds_symbols(value):
         return stacked([as_symbol(one) for one in value])
     if isinstance(value, np.ndarray) and value.dtype == object:
         parts = [as_symbol(one) for one in value.ravel()]
@@ -263,6 +263,11 @@ def as_symbol(value: Any) -> Symbol:
         raise ModelError(f"{value!r} is no number, array or symbol of the model") from None
     label = f"{array:.4g}" if array.ndim == 0 else "array"
     return Symbol("constant", (), array.shape, label, array)
+
+
+def holds_symbols(value: Any) -> bool:
+    return isinstance(value, Symbol) or (isinstance(value, (list, tuple))
+                                         and any(holds_symbols(one) for one in value))
 
 
 def taken(symbol: Symbol, places: Any, label: str) -> Symbol:
