@@ -51,11 +51,13 @@ void note_described(const std::string& system, const DataFile& file) {
   constexpr std::size_t kLongest = 64 * 1024;  // longer text is cut when it is read
   std::vector<Attribute> attributes;
   for (const std::string& name : file.attribute_names("provenance")) {
-    if (!name.starts_with("plugin")) continue;
-    if (const auto text = file.text_attribute("provenance", name); text && text->size() < kLongest)
-      attributes.push_back({name, *text});
-    else if (const auto number = file.number_attribute("provenance", name))
-      attributes.push_back({name, static_cast<std::int64_t>(*number)});
+    if (name == "plugin_abi") {
+      const double abi = file.number_attribute("provenance", name).value_or(0);
+      attributes.push_back({name, static_cast<std::int64_t>(abi)});
+    } else if (name.starts_with("plugin")) {
+      const std::string text = file.text_attribute("provenance", name).value_or("");
+      if (text.size() < kLongest) attributes.push_back({name, text});
+    }
   }
   const std::scoped_lock lock(guard());
   all_described()[system] = std::move(attributes);
