@@ -88,8 +88,8 @@ def test_a_plugin_stands_wherever_a_name_does():
                     "-o", f"s{shard}.h5", folder=folder, code=0)
         for mode in ("flow", "sgd"):
             popflow("run", well, "--mode", mode, "--learning-rate", 0.1, "--runs",
-                    8 if mode == "sgd" else 1, "--t-end", 1, "-o", f"{mode}.h5", folder=folder,
-                    code=0)
+                    8 if mode == "sgd" else 1, "--t-end", 1, "--saves", 6, "-o", f"{mode}.h5",
+                    folder=folder, code=0)
         # Nothing below needs the plug-in.
         os.remove(f"{folder}/double-well.so")
         popflow("info", "s.h5", folder=folder, code=0)
