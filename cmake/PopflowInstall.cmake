@@ -12,11 +12,16 @@ install(TARGETS popflow_program)
 if(SKBUILD)  # pip: the program and its experiments, inside the Python package
   install(TARGETS popflow_program DESTINATION popflow/bin COMPONENT python)
   install(DIRECTORY data/experiments data/counts DESTINATION popflow/share/popflow COMPONENT python)
+  # Models are compiled against these headers.
+  install(FILES include/popflow/lanes.hpp include/popflow/math.hpp include/popflow/model.hpp
+                include/popflow/pack.hpp include/popflow/plugin.h include/popflow/widest.hpp
+          DESTINATION popflow/include/popflow COMPONENT python)
+  install(DIRECTORY include/popflow/math DESTINATION popflow/include/popflow COMPONENT python)
 endif()
 install(DIRECTORY python/popflow DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow/python"
         FILES_MATCHING PATTERN "*.py")
 install(TARGETS popflow EXPORT popflowTargets)
-install(DIRECTORY include/popflow TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/popflow TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/popflow")
 

@@ -8,8 +8,10 @@
 #include <new>
 #include <stdexcept>
 
+#include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/problem_file.hpp"
 
 namespace popflow {
 
@@ -94,6 +96,11 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   for (const auto& event : functions.events) info.events.push_back({event.name, event.meaning});
   for (const auto& constant : functions.constants)
     info.constants.push_back({constant.name, symbol_of(constant), constant.meaning});
+  for (const auto& array : functions.arrays)
+    info.problem.push_back({array.name, named(array.name, array.axes, info), array.meaning});
+  for (const auto& final : functions.finals)
+    info.finals.push_back({final.name, symbol_of(final), final.meaning});
+  info.outcomes = functions.outcomes;
   return info;
 }
 
@@ -125,6 +132,8 @@ void require_as_described(const SystemInfo& info, const Functions& functions) {
   require("passages", names(functions.passages), names(info.passages));
   require("events", names(functions.events), names(info.events));
   require("constants", names(functions.constants), names(info.constants));
+  require("arrays", names(functions.arrays), names(info.problem));
+  require("final values", names(functions.finals), names(info.finals));
 }
 
 /// Adds the axes of a described item to the dimensions, each once.
@@ -178,6 +187,17 @@ Shape shape_of(const SystemInfo& info, const Functions& functions) {
     shape.passages.push_back(passage.name);
     add_axes(info, passage.name, passage.axes, passes++->dimensions, shape);
   }
+  auto stored = info.problem.begin();
+  for (const Functions::Array& array : functions.arrays) {
+    if (array.axes.empty() || array.axes.size() > 2)
+      wrong(info, "the array " + array.name + " has " + std::to_string(array.axes.size()) +
+                      " axes; it must have one or two");
+    add_axes(info, array.name, array.axes, stored++->dimensions, shape);
+    if (entries(array.axes) != array.values.size())
+      wrong(info, "the array " + array.name + " has " + std::to_string(array.values.size()) +
+                      " numbers; its axes say " + std::to_string(entries(array.axes)));
+  }
+  shape.finals = !functions.finals.empty();
   for (const auto& invariant : functions.invariants) shape.invariants.push_back(invariant.name);
   for (const auto& event : functions.events) shape.events.push_back(event.name);
   for (const auto& constant : functions.constants)
@@ -197,6 +217,13 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.events, &Functions::Event::value);
   require(functions.derived, &Functions::Derived::values);
   require(functions.passages, &Functions::Derived::values);
+  require(functions.finals, &Functions::Final::value);
+  if (functions.sample && functions.samples)
+    wrong(info, "it has both `sample` and `samples`; one of them is needed");
+  if (functions.covariance && !functions.sample && !functions.samples)
+    wrong(info, "it has a covariance of samples, and no samples");
+  if (bool(functions.outcome) == functions.outcomes.empty())
+    wrong(info, "its outcomes need a function, and the function needs outcomes");
   if (functions.precondition && !functions.loss)
     wrong(info, "it has a precondition and no loss, but it applies to the gradient of the loss");
   // If the end is infinite or NaN, the user must give one.
@@ -277,7 +304,11 @@ LaneFormulas lane_formulas_of(const SystemInfo& info, const Functions& functions
     wrong(info,
           "its lanes need a right-hand side, and formulas of events and of passages where there "
           "are any");
-  return {{lanes.of.size(), shape.state_size()}, lanes.rhs, nullptr, lanes.events, lanes.passages};
+  return {{lanes.of.size(), shape.state_size()},
+          lanes.rhs,
+          lanes.rhs_and_covariance,
+          lanes.events,
+          lanes.passages};
 }
 
 /// Calls a function of a system, with its name and the time in the message.
@@ -306,6 +337,9 @@ class Composed : public System,
                  public Events,
                  public ClosedForm,
                  public Sampled,
+                 public Covariance,
+                 public Outcomes,
+                 public FinalValues,
                  public InLanes {
  public:
   Composed(std::shared_ptr<const Described> of, Functions functions, const Setting& setting)
@@ -333,7 +367,10 @@ class Composed : public System,
     can.events = this;
     if (functions_.loss) can.gradient_flow = this;
     if (functions_.jacobian) can.jacobian = this;
-    if (functions_.sample) can.sampled = this;
+    if (functions_.sample || functions_.samples) can.sampled = this;
+    if (functions_.covariance) can.covariance = this;
+    if (functions_.outcome) can.outcomes = this;
+    if (!functions_.finals.empty()) can.final_values = this;
     if (functions_.solution && from_file_)
       can.closed_form = Lacking{"the exact solution holds for the system's own start only"};
     else if (functions_.solution)
@@ -348,6 +385,16 @@ class Composed : public System,
     can.no_noise = functions_.no_noise;
     if (!functions_.no_noise.empty()) can.sampled = Lacking{functions_.no_noise};
     return can;
+  }
+  [[nodiscard]] GroupSpec problem() const override {
+    GroupSpec group{"problem", {}, {}, {}, {}};
+    for (const Functions::Array& array : functions_.arrays) {
+      std::vector<std::string> axes;
+      for (const auto& [axis, size] : array.axes) axes.push_back(axis);
+      group.variables.push_back(dataset(array.name, std::move(axes), array.meaning));
+      group.variables.back().data = array.values;
+    }
+    return group;
   }
 
   void start(std::span<double> x) const override {
@@ -390,7 +437,6 @@ class Composed : public System,
   }
   void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override {
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     RowMajor rows = RowMajor::Zero(j.rows(), j.cols());
     of_system(info(), "Jacobian", "", t, [&] {
       functions_.jacobian(x, {rows.data(), static_cast<std::size_t>(rows.size())});
@@ -422,13 +468,34 @@ class Composed : public System,
   void add_sampled(StateView x, double t, const SampleKey& key, std::span<const double> weights,
                    std::span<double> out) const override {
     const std::vector<double> here(x.begin(), x.end());  // `out` may be x itself
+    if (functions_.samples) {
+      of_system(info(), "samples", "", t, [&] { functions_.samples(here, t, key, weights, out); });
+      return;
+    }
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
       of_system(info(), "sample", "", t, [&] { functions_.sample(here, random, weights[i], out); });
     }
   }
+  void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const override {
+    RowMajor rows = RowMajor::Zero(c.rows(), c.cols());
+    of_system(info(), "covariance", "", t, [&] {
+      functions_.covariance(x, t, {rows.data(), static_cast<std::size_t>(rows.size())});
+    });
+    c = rows;
+  }
+  [[nodiscard]] std::string outcome(StateView x, double t) const override {
+    return of_system(info(), "outcome", "", t, [&] { return functions_.outcome(x, t); });
+  }
+  void final_values(StateView x, double t, std::span<double> values) const override {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = of_system(info(), "final value", functions_.finals[i].name, t,
+                            [&] { return functions_.finals[i].value(x, t); });
+  }
 
  private:
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
   std::shared_ptr<const Described> of_;
   Functions functions_;
   Shape shape_;
@@ -438,6 +505,28 @@ class Composed : public System,
 };
 
 }  // namespace
+
+void read_problem(const Setting& setting, std::vector<Functions::Array>& arrays) {
+  if (!setting.problem || arrays.empty()) return;
+  std::vector<std::string> names;
+  for (const Functions::Array& array : arrays) names.push_back(array.name);
+  const ProblemFile file(*setting.problem, names);
+  file.refuse_misspelt(names);
+  for (Functions::Array& array : arrays) {
+    if (!file.has(array.name)) continue;
+    const std::string because = "the system's own " + array.name + " has that shape";
+    if (array.axes.size() == 1) {
+      const Eigen::VectorXd values = file.vector(array.name, array.axes[0].second, because);
+      file.require_finite(array.name, ProblemFile::Matrix(values));
+      array.values.assign(values.data(), values.data() + values.size());
+    } else {
+      const ProblemFile::Matrix values =
+          file.matrix(array.name, array.axes.at(0).second, array.axes.at(1).second, because);
+      file.require_finite(array.name, values);
+      array.values = row_major(values);
+    }
+  }
+}
 
 CatalogueRow FunctionSystem::row() const {
   const auto described = std::make_shared<const Described>(*this);

@@ -66,6 +66,22 @@ struct Functions {
     std::string symbol = {};
   };
 
+  /// An array of the problem: recorded in the group `problem`, and replaced by that of a problem
+  /// file (read_problem()).
+  struct Array {
+    std::string name;
+    std::string meaning;
+    std::vector<std::pair<std::string, std::size_t>> axes;  ///< one or two, by name and length
+    std::vector<double> values;                             ///< row-major
+  };
+  /// A scalar of a run's last state, reported at the end.
+  struct Final {
+    std::string name;
+    std::string meaning;
+    Value value;
+    std::string symbol = {};
+  };
+
   std::vector<Field> state;
   Vector rhs;
   std::vector<Observable> observables = {};
@@ -98,6 +114,18 @@ struct Functions {
   std::function<void(std::span<const double> x, RandomStream& random, double weight,
                      std::span<double> out)>
       sample = {};
+  /// Same as `sample`, for all samples of a minibatch: sample i comes from key.stream(i) and has
+  /// the weight weights[i]. Only one of the two may be given.
+  std::function<void(std::span<const double> x, double t, const SampleKey& key,
+                     std::span<const double> weights, std::span<double> out)>
+      samples = {};
+  /// Writes the covariance of the samples' vectors, row-major.
+  std::function<void(std::span<const double> x, double t, std::span<double> c)> covariance = {};
+  std::vector<Array> arrays = {};
+  std::vector<Final> finals = {};
+  std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"
+  /// Returns one of the outcomes' words, or "undecided".
+  std::function<std::string(std::span<const double> x, double t)> outcome = {};
   /// Reason why these coordinates allow no noise; empty if they do.
   std::string no_noise = {};
   std::vector<Note> notes = {};  ///< shown at the start of a run
@@ -111,6 +139,8 @@ struct Functions {
     LaneFormula rhs = nullptr;       ///< writes dx/dt
     LaneFormula events = nullptr;    ///< writes the values of all events
     LaneFormula passages = nullptr;  ///< writes the values of all passages
+    /// LaneFormulas::flow_and_covariance
+    LaneCovarianceFormula rhs_and_covariance = nullptr;
   };
   std::optional<Lanes> lanes = {};
 };
@@ -134,9 +164,14 @@ Functions::Value value_alone(Formula formula, std::vector<double> of) {
   };
 }
 
+/// Replaces the values of arrays by those of the problem file that the setting names, if it names
+/// one: of each array that the file has. Throws InputError if it has none of them, and for an array
+/// of another shape or with an entry that is not finite.
+void read_problem(const Setting& setting, std::vector<Functions::Array>& arrays);
+
 /// A system assembled from functions; everything else follows from them. All features for users
-/// work: `--init-from`, files, events, resuming, noise, comparing, verifying. The system has no
-/// problem file and refuses one.
+/// work: `--init-from`, files, events, resuming, noise, comparing, verifying. A system without
+/// arrays has no problem file and refuses one.
 struct FunctionSystem {
   std::string name;
   std::string title;      ///< one line

@@ -29,9 +29,10 @@ RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "
             "progress": "show=True draws a bar", "quiet": ""}
 
 PathLike = str | os.PathLike[str]
+SystemLike = str | os.PathLike[str]  # a name; a plug-in's path, or a built model
 
 
-def run(system: str | None = None, *, output: PathLike | None = None,
+def run(system: SystemLike | None = None, *, output: PathLike | None = None,
         problem: Problem | None = None, show: bool | None = None, **options: Any) -> xarray.Dataset:
     """One experiment on a system: its file, opened.
 
@@ -46,9 +47,10 @@ def run(system: str | None = None, *, output: PathLike | None = None,
     return carried_out("run", system, output, problem, show, options)
 
 
-def compare(system: str | None = None, *, trajectories: Mapping[str, Trajectory] | None = None,
-            output: PathLike | None = None, problem: Problem | None = None,
-            show: bool | None = None, **options: Any) -> xarray.Dataset:
+def compare(system: SystemLike | None = None, *,
+            trajectories: Mapping[str, Trajectory] | None = None, output: PathLike | None = None,
+            problem: Problem | None = None, show: bool | None = None,
+            **options: Any) -> xarray.Dataset:
     """One problem as flow, SDE and sampled SGD: statistics along the dimension `rung`.
 
     Printed, the result shows its table of verdicts: how far apart are the rungs, how far down do
@@ -77,7 +79,7 @@ def compare_trajectories(*, output: PathLike | None = None, show: bool | None = 
     return compare(None, trajectories=trajectories, output=output, show=show, **(options or {}))
 
 
-def sweep(system: str | None = None, over: Mapping[str, Any] | None = None, *,
+def sweep(system: SystemLike | None = None, over: Mapping[str, Any] | None = None, *,
           output: PathLike | None = None, problem: Problem | None = None, show: bool | None = None,
           **options: Any) -> xarray.Dataset:
     """Many cells, in parallel: a map whose dimensions are the axes.
@@ -115,7 +117,7 @@ def merge(*files: PathLike | xarray.Dataset, output: PathLike | None = None,
         return open_file(path)
 
 
-def verify(system: str, *, problem: Problem | None = None, show: bool | None = None,
+def verify(system: SystemLike, *, problem: Problem | None = None, show: bool | None = None,
            **options: Any) -> Verification:
     """Does a system hold what it declares of itself? True if it does; shown, a table of checks.
 
@@ -128,7 +130,7 @@ def verify(system: str, *, problem: Problem | None = None, show: bool | None = N
     return Verification.of(json.loads(answer))
 
 
-def plan(system: str | None = None, *, problem: Problem | None = None, command: str = "run",
+def plan(system: SystemLike | None = None, *, problem: Problem | None = None, command: str = "run",
          **options: Any) -> Any:
     """Plan of a run, without running it: its parameters as resolved, its memory and file.
 
@@ -143,8 +145,8 @@ def plan(system: str | None = None, *, problem: Problem | None = None, command: 
         return executable.ask_json(command, *named(system), *words({**options, "dry_run": True}))
 
 
-def carried_out(command: str, system: str | None, output: PathLike | None, problem: Problem | None,
-                show: bool | None, options: dict[str, Any],
+def carried_out(command: str, system: SystemLike | None, output: PathLike | None,
+                problem: Problem | None, show: bool | None, options: dict[str, Any],
                 more: list[str] | None = None) -> xarray.Dataset:
     """Runs a command and opens the file that it wrote."""
     __tracebackhide__ = True
@@ -157,10 +159,12 @@ def carried_out(command: str, system: str | None, output: PathLike | None, probl
         return open_file(path)
 
 
-def named(system: str | None) -> list[str]:
+def named(system: SystemLike | None) -> list[str]:
     """The word for a system, which must not be taken for an option."""
     if system is None:
         return []
+    if isinstance(system, os.PathLike):  # a plug-in, such as a built model
+        return [os.path.abspath(system)]
     if not isinstance(system, str) or system.startswith("-"):
         raise UsageError(f"system is {system!r}, which is no name of one; popflow.systems has "
                          "them, and help(popflow.systems.scb.run) says what the arguments are.")
@@ -179,7 +183,8 @@ def reject_reserved(command: str, options: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} is no argument of {command}(). {said}".strip(". "))
 
 
-def file_name(command: str, system: str | None, options: Mapping[str, Any]) -> str:
+def file_name(command: str, system: SystemLike | None, options: Mapping[str, Any]) -> str:
     """Name of a file that was given none, whatever the words turn out to be."""
     kind = options.get("mode", "flow") if command == "run" else command
-    return re.sub(r"[^\w-]", "_", f"{system or 'popflow'}-{kind}")[:100]
+    name = Path(system).stem if isinstance(system, os.PathLike) else system
+    return re.sub(r"[^\w-]", "_", f"{name or 'popflow'}-{kind}")[:100]

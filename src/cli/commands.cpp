@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "cli/experiments.hpp"
+#include "cli/plugins.hpp"
 #include "cli/system_json.hpp"
 #include "cli/system_page.hpp"
 #include "compare/compare.hpp"
 #include "compare/finished.hpp"
+#include "compare/finished_file.hpp"
 #include "compare/report.hpp"
 #include "engine/ranks.hpp"
 #include "file/output.hpp"
@@ -99,7 +101,7 @@ ExitCode systems(const Program& program, const std::vector<std::string>& args) {
   }
   const auto [name, options] =
       parse(program, find_command("systems"), args, "the name of one system");
-  const SystemInfo& info = program.catalogue.info(name);
+  const SystemInfo& info = system_called(program.catalogue, name);
   std::cout << (options.flag("json") ? system_json(info) : system_page(info));
   return ExitCode::success;
 }
@@ -112,15 +114,6 @@ std::string as_typed(const Program& program, const std::string& command,
   return line;
 }
 
-/// Value of an option among the words; empty if absent.
-std::string value_of(const std::vector<std::string>& args, const std::string& option) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == option && i + 1 < args.size()) return args[i + 1];
-    if (args[i].starts_with(option + "=")) return args[i].substr(option.size() + 1);
-  }
-  return "";
-}
-
 /// A system and the words that are its options.
 struct Addressed {
   const SystemInfo& system;
@@ -131,7 +124,7 @@ struct Addressed {
 Addressed address(const Program& program, const std::string& command,
                   const std::vector<std::string>& args) {
   if (!args.empty() && !args.front().starts_with('-'))
-    return {program.catalogue.info(args.front()), {args.begin() + 1, args.end()}};
+    return {system_called(program.catalogue, args.front()), {args.begin() + 1, args.end()}};
   const std::string config = value_of(args, "--config");
   if (config.empty())
     throw UsageError(program.name + " " + command +
@@ -144,7 +137,7 @@ Addressed address(const Program& program, const std::string& command,
     throw UsageError("the configuration " + path +
                      " has no 'system = NAME'; give the name of a system before the options");
   try {
-    return {program.catalogue.info(name), args};
+    return {system_called(program.catalogue, options::system_word(path, name)), args};
   } catch (const UsageError& error) {
     throw InputError(path + ": system = " + name + ": " + error.what());
   }
@@ -180,11 +173,14 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
   if (words.positional.size() > 1)
     throw UsageError("unexpected word '" + words.positional[1] + "' after " + program.name +
                      " compare " + words.positional[0] + "; options start with --");
-  const std::string system =
-      words.positional.empty() ? "" : program.catalogue.info(words.positional.front()).name;
+  const std::string system = words.positional.empty()
+                                 ? ""
+                                 : system_called(program.catalogue, words.positional.front()).name;
   Screen screen = screen_for(program, options);
-  return compare_files(options, system, as_typed(program, "compare", args), program.catalogue,
-                       screen);
+  std::vector<std::string> files;
+  for (const FinishedFile& file : finished_files(options.word("from"))) files.push_back(file.path);
+  return compare_files(options, system, as_typed(program, "compare", args),
+                       with_described(program.catalogue, files), screen);
 }
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
@@ -268,11 +264,12 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
   if (options.flag("json")) {
     std::cout << file_json(file);
   } else if (swept && options.has("cell")) {
-    std::cout << describe_cell(file, program.catalogue, program.name, options.word("cell"));
+    std::cout << describe_cell(file, with_described(program.catalogue, {path}), program.name,
+                               options.word("cell"));
   } else if (swept && options.flag("csv")) {
-    write_sweep_csv(file, program.catalogue, std::cout);
+    write_sweep_csv(file, with_described(program.catalogue, {path}), std::cout);
   } else if (swept) {
-    std::cout << describe_sweep(file, program.catalogue,
+    std::cout << describe_sweep(file, with_described(program.catalogue, {path}),
                                 options.has("of") ? options.word("of") : "");
   } else if (kind == FileKind::comparison_of_sweeps) {
     if (options.flag("csv"))
@@ -301,6 +298,7 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   if (options.has("checkpoint-every")) changes.checkpoint_every = options.real("checkpoint-every");
   changes.command_line = as_typed(program, "resume", args);
   Screen screen = screen_for_ranks(program, options);
+  require_plugin(program.catalogue, path);
   const FileKind kind = kind_of(DataFile(path));
   const bool swept = kind == FileKind::sweep;
   for (const char* name : {"retry", "keep-going"})
@@ -328,7 +326,8 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
   const DataFile file(path);
   if (!options.has("output") && !options.has("script")) {
     if (options.has("style")) throw UsageError("--style is for figures; -o FIGURE.pdf makes one");
-    std::cout << picture(file, what, program.catalogue, Look::of_standard_output());
+    std::cout << picture(file, what, with_described(program.catalogue, {path}),
+                         Look::of_standard_output());
     return ExitCode::success;
   }
   std::vector<InputFile> inputs = {{path, "plot"}};
@@ -366,7 +365,7 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
                 .force = options.flag("force"),
                 .allow_missing = options.flag("allow-missing"),
                 .command_line = as_typed(program, "merge", args)},
-               program.catalogue, screen);
+               with_described(program.catalogue, words.positional), screen);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/plugins.hpp"
 #include "engine/ranks.hpp"
 #include "heap.hpp"
 #include "options/description.hpp"
@@ -54,7 +55,8 @@ bool asks_for_help(const std::vector<std::string>& args) {
 ExitCode show_help(const Program& program, const Command& command,
                    const std::vector<std::string>& args) {
   const bool names_system = command.takes_system && !args.empty() && !args.front().starts_with('-');
-  const SystemInfo* system = names_system ? &program.catalogue.info(args.front()) : nullptr;
+  const SystemInfo* system =
+      names_system ? &system_called(program.catalogue, args.front()) : nullptr;
   std::cout << command_help(program, command, system);
   return ExitCode::success;
 }
@@ -115,21 +117,24 @@ std::string name_of(int argc, char** argv) {
 
 namespace popflow {
 
-int run_program(int argc, char** argv, const Catalogue& catalogue) {
+int run_program(int argc, char** argv, const Catalogue& systems) {
   begin_heap_in_large_pages();
   prepare_for_lack_of_memory();
   cli::fill_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file-size limit becomes a failed write
-  const cli::Program program{cli::name_of(argc, argv), catalogue};
-  const auto report = [&](const std::string& sentence) { cli::report(program.name, sentence); };
+  const std::string name = cli::name_of(argc, argv);
+  const auto report = [&](const std::string& sentence) { cli::report(name, sentence); };
   try {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const Catalogue catalogue = cli::with_plugins(systems, words);
+    const cli::Program program{name, catalogue};
     std::set<std::string> names;
     for (const CatalogueRow& row : catalogue.rows()) {
       require_description(row.info());
       if (!names.insert(row.info().name).second)
         throw SystemError("there are two systems '" + row.info().name + "'");
     }
-    const ExitCode code = cli::dispatch(program, {argv + std::min(argc, 1), argv + argc});
+    const ExitCode code = cli::dispatch(program, words);
     cli::finish_output();
     return static_cast<int>(code);
   } catch (const UsageError& error) {

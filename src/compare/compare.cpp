@@ -220,7 +220,8 @@ GroupSpec ComparisonPlan::layout() const {
                           {"problem", groups.front() + "/problem"}});
   if (checks_noise()) root.groups.push_back(noise_group(noise_rung()));
   root.groups.push_back(parameters_group(config));
-  root.groups.push_back(provenance_group(static_cast<unsigned>(config.options.integer("threads"))));
+  root.groups.push_back(
+      provenance_group(static_cast<unsigned>(config.options.integer("threads")), info));
   return root;
 }
 

@@ -176,7 +176,7 @@ GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config
                           {"level", config.options.real("level")}});
   add_axes(root, cells);
   add_verdict_maps(root, cell_dimensions(cells), rungs.size(), system, kept_by(system));
-  root.groups = {parameters_group(config), provenance_group(threads)};
+  root.groups = {parameters_group(config), provenance_group(threads, system)};
   return root;
 }
 

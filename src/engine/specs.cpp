@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "plugin/loaded.hpp"
 #include "popflow/error.hpp"
 #include "popflow/version.hpp"
 #include "text/text.hpp"
@@ -178,7 +179,7 @@ GroupSpec parameters_group(const RunConfig& config) {
   return group;
 }
 
-GroupSpec provenance_group(unsigned threads) {
+GroupSpec provenance_group(unsigned threads, const SystemInfo& info) {
   std::array<char, 256> host{};
   (void)gethostname(host.data(), host.size() - 1);
   GroupSpec group;
@@ -196,6 +197,8 @@ GroupSpec provenance_group(unsigned threads) {
                       {"wall_time", 0.0},
                       {"resumed", std::int64_t{0}},
                       {"last_resumed", std::string(), 32}};
+  for (Attribute& attribute : plugin::origin_of(info.name))
+    group.attributes.push_back(std::move(attribute));
   return group;
 }
 

@@ -39,8 +39,8 @@ std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string
                                        const std::string& mode, const RunConfig& config);
 /// Every option as resolved, and all of them as the text of a configuration file.
 GroupSpec parameters_group(const RunConfig& config);
-/// Author, place and time of the file.
-GroupSpec provenance_group(unsigned threads);
+/// Author, place and time of the file, and the plug-in of its system.
+GroupSpec provenance_group(unsigned threads, const SystemInfo& info);
 /// Now, as ISO 8601 in UTC.
 std::string timestamp();
 

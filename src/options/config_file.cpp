@@ -137,6 +137,13 @@ std::string system_in_config(const std::string& path) {
   return "";
 }
 
+std::string system_word(const std::string& path, const std::string& value) {
+  const std::filesystem::path library(value);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (value.find('/') == std::string::npos || library.is_absolute() || folder.empty()) return value;
+  return (folder / library).string();
+}
+
 std::string config_quoted(const std::string& value) {
   const auto special = [](char character) {
     return is_control(character) || std::strchr("#\n\r\f", character);

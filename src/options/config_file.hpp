@@ -31,6 +31,10 @@ inline constexpr const char* system_key = "system";
 /// The system that a configuration file names; empty if it names none.
 std::string system_in_config(const std::string& path);
 
+/// The word for a system that the configuration `path` gives: a name, or a plug-in's path, which is
+/// relative to the configuration's folder.
+std::string system_word(const std::string& path, const std::string& value);
+
 /// Formats a value so that config_lines() reads it back: quoted if necessary.
 std::string config_quoted(const std::string& value);
 

@@ -37,6 +37,11 @@ ParameterTable resume_options() {
                    .kind = Kind::flag,
                    .default_text = "",
                    .meaning = "of a sweep: mark cells that are refused and go on, as in 'sweep'"});
+  table.push_back({.name = "system",
+                   .kind = Kind::path,
+                   .default_text = "",
+                   .meaning = "plug-in that made the file; it must have the same source",
+                   .default_note = "none: the system is the program's own"});
   for (auto& row : table) {
     if (row.name == "t-end") {
       row.meaning = "extend the run to this flow time";

@@ -14,6 +14,7 @@
 #include "options/figure_words.hpp"
 #include "options/methods.hpp"
 #include "options/tokens.hpp"
+#include "plugin/loaded.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
 
@@ -47,8 +48,10 @@ void pass_over(RunConfig& config, const std::string& key) {
   if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
 }
 
-void require_system(const RunConfig& config, const options::ConfigLine& line) {
-  if (line.value != config.system)
+void require_system(const RunConfig& config, const options::ConfigLine& line,
+                    const std::filesystem::path& folder) {
+  const std::string word = options::system_word((folder / "config").string(), line.value);
+  if (line.value != config.system && plugin::system_at(word) != config.system)
     throw UsageError(line.place + ": system = " + line.value + "; the command line names " +
                      config.system);
 }
@@ -77,7 +80,7 @@ std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
 /// given, so that the file of a resolved run, with defaults written out, causes no conflicts.
 void apply(RunConfig& config, const options::ConfigLine& line,
            const std::filesystem::path& folder) {
-  if (line.key == options::system_key) return require_system(config, line);
+  if (line.key == options::system_key) return require_system(config, line, folder);
   Parameters* parameters = owner(config, line.key);
   if (parameters == nullptr && of_another_command(line.key) != nullptr)
     return pass_over(config, line.key);

@@ -170,7 +170,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const RunPla
 
   root.groups = {system.problem(),
                  parameters_group(config),
-                 provenance_group(threads),
+                 provenance_group(threads, info),
                  statistics_group(plan),
                  events_group(system.shape(), plan),
                  restart_group(system, plan.course.spacing, driver_data, plan.runs)};

@@ -11,6 +11,7 @@
 #include "engine/status.hpp"
 #include "file/structure.hpp"
 #include "plan/mode_plan.hpp"
+#include "plugin/loaded.hpp"
 
 namespace popflow {
 
@@ -183,6 +184,7 @@ RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
   require_format(file);
   const std::string system = required_text(file, "", "system");
   const std::string text = required_text(file, "parameters", "config");
+  plugin::require_same_source(file);
   RunConfig config = blaming_file(
       file.path(), [&] { return from_config_text(catalogue.info(system), text, file.path()); });
   if (!config.options.has("t-end"))

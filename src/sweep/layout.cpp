@@ -251,7 +251,8 @@ GroupSpec sweep_layout(const Cells& cells, const SweepColumns& columns, const Re
   else
     add_variables(root, reduction->of_cell(), of_cells);
   add_variables(root, columns.of_cell, of_cells);
-  root.groups = {parameters_of(sweep, columns), sweep_group(cells), provenance_group(threads)};
+  root.groups = {parameters_of(sweep, columns), sweep_group(cells),
+                 provenance_group(threads, info)};
   root.groups[1].attributes.push_back({"files", contents_of_files(cells)});
   root.groups.back().attributes.insert(
       root.groups.back().attributes.end(),

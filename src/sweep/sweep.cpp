@@ -14,6 +14,7 @@
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
 #include "plot/picture.hpp"
+#include "plugin/loaded.hpp"
 #include "run/continued_runs.hpp"
 #include "run/experiment.hpp"
 #include "run/resume_config.hpp"
@@ -199,6 +200,7 @@ RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
     throw InputError(
         file.path() + " is a sweep of the system '" + *system +
         "', which this program has not; the program that wrote it stands in its history");
+  plugin::require_same_source(file);
   return blaming_file(file.path(), [&] {
     return sweep_from_config_text(catalogue.info(*system), *text, file.path());
   });

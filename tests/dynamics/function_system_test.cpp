@@ -138,5 +138,58 @@ TEST_CASE("A System outlives the catalogue that it was made from", "[fast]") {
   CHECK(toy.system->info().fields.at(0).name == "x");
 }
 
+TEST_CASE("Functions give covariance, samples of a batch, arrays, outcomes and final values",
+          "[fast]") {
+  const FunctionSystem rich = decaying([](Functions& f, std::size_t) {
+    f.samples = [](std::span<const double>, double, const SampleKey&,
+                   std::span<const double> weights, std::span<double> out) {
+      for (const double weight : weights) out[0] += 2 * weight;
+    };
+    f.covariance = [](std::span<const double> x, double, std::span<double> c) {
+      c[0] = x[0] * x[0];
+    };
+    f.arrays = {{"A", "matrix", {{"row", 2}, {"column", 3}}, {1, 2, 3, 4, 5, 6}}};
+    f.finals = {{"twice", "twice x", [](std::span<const double> x, double) { return 2 * x[0]; }}};
+    f.outcomes = {{"small", "x is below 1"}};
+    f.outcome = [](std::span<const double> x, double) {
+      return std::string(x[0] < 1 ? "small" : "undecided");
+    };
+  });
+  Workers workers(1);
+  const Made one = made(rich, "1", workers);
+  const Capabilities can = one.system->capabilities();
+  const double x = 3;
+  const StateView view(std::span(&x, 1));
+  REQUIRE(can.covariance);
+  Eigen::MatrixXd c(1, 1);
+  can.covariance->covariance(view, 0, c);
+  CHECK(c(0, 0) == 9);
+  const std::vector<double> weights = {1, 2, 3};
+  double out = 1;
+  can.sampled->add_sampled(view, 0, SampleKey{}, weights, {&out, 1});
+  CHECK(out == 13);
+  CHECK(one.system->problem().variables.at(0).name == "A");
+  CHECK(one.system->info().problem.at(0).dimensions == std::vector<std::string>{"row", "column"});
+  double final = 0;
+  can.final_values->final_values(view, 0, {&final, 1});
+  CHECK(final == 6);
+  CHECK(can.outcomes->outcome(view, 0) == "undecided");
+  const auto said = [](std::function<void(Functions & f)> change) {
+    return refusal(decaying([change](Functions& f, std::size_t) { change(f); }));
+  };
+  CHECK_THAT(said([](Functions& f) {
+               f.covariance = [](std::span<const double>, double, std::span<double>) {};
+             }),
+             Catch::Contains("a covariance of samples, and no samples"));
+  CHECK_THAT(said([](Functions& f) {
+               f.arrays = {{"A", "matrix", {{"row", 2}}, {1}}};
+             }),
+             Catch::Contains("the array A has 1 numbers; its axes say 2"));
+  CHECK_THAT(said([](Functions& f) {
+               f.outcomes = {{"small", "x is below 1"}};
+             }),
+             Catch::Contains("its outcomes need a function"));
+}
+
 }  // namespace
 }  // namespace popflow::test

@@ -231,7 +231,7 @@ TEST_CASE("steps of every rule are stable up to its limit and no further", "[fas
   for (const UpdateRule& rule : update_rules()) {
     if (rule.stability == nullptr) continue;
     ++known;
-    RuleNumbers numbers;
+    RuleNumbers<double> numbers = TrainingPlan().numbers;
     numbers.beta2 = rule.default_beta2;
     const double limit = rule.stability(numbers) / kCurvature;
     const double below = growth(rule, kCurvature, 0.97 * limit);

@@ -1,0 +1,105 @@
+"""Soft committee machine, learning online: its order parameters.
+
+Saad and Solla, Online learning in soft committee machines (1995). Student and teacher have two hidden
+units each with g(z) = erf(z / sqrt(2)); inputs are standard normal vectors of dimension N. Q is the
+students' overlap matrix, R that of students and teachers, T that of teachers. Time is the number of
+examples over N, at the learning rate eta / N: so the equations contain eta.
+"""
+
+import numpy as np
+
+from popflow.model import Model
+
+K = M = 2
+T = np.eye(M)
+
+
+def overlap(a, b, c):
+    """<g(u) g(v)> for normal u, v with variances a, b and covariance c."""
+    return 2 / np.pi * np.arcsin(c / np.sqrt((1 + a) * (1 + b)))
+
+
+def mean_of_three(c11, c33, c12, c13, c23):
+    """<g'(u) v g(w)>."""
+    root = np.sqrt((1 + c11) * (1 + c33) - c13 * c13)
+    return 2 / np.pi / root * (c23 * (1 + c11) - c12 * c13) / (1 + c11)
+
+
+def mean_of_four(c11, c22, c33, c44, c12, c13, c14, c23, c24, c34):
+    """<g'(u) g'(v) g(w) g(z)>."""
+    l4 = (1 + c11) * (1 + c22) - c12 * c12
+    l0 = (l4 * c34 - c23 * c24 * (1 + c11) - c13 * c14 * (1 + c22)
+          + c12 * c13 * c24 + c12 * c14 * c23)
+    l1 = l4 * (1 + c33) - c23 * c23 * (1 + c11) - c13 * c13 * (1 + c22) + 2 * c12 * c13 * c23
+    l2 = l4 * (1 + c44) - c24 * c24 * (1 + c11) - c14 * c14 * (1 + c22) + 2 * c12 * c14 * c24
+    return 4 / np.pi**2 / np.sqrt(l4) * np.arcsin(l0 / np.sqrt(l1 * l2))
+
+
+def rates(Q, R, eta):
+    """dQ/dt and dR/dt, as nested lists."""
+    def covariance(a, b):
+        (kind_a, i), (kind_b, j) = a, b
+        if kind_a == kind_b:
+            return Q[i, j] if kind_a == "x" else T[i, j]
+        return R[i, j] if kind_a == "x" else R[j, i]
+
+    students, teachers = [("x", i) for i in range(K)], [("y", n) for n in range(M)]
+    units = [(1.0, y) for y in teachers] + [(-1.0, x) for x in students]
+
+    def three(i, v):
+        return sum(sign * mean_of_three(covariance(i, i), covariance(w, w), covariance(i, v),
+                                        covariance(i, w), covariance(v, w)) for sign, w in units)
+
+    def four(i, k):
+        c = covariance
+        return sum(s * z * mean_of_four(c(i, i), c(k, k), c(w, w), c(v, v), c(i, k), c(i, w),
+                                        c(i, v), c(k, w), c(k, v), c(w, v))
+                   for s, w in units for z, v in units)
+
+    dQ = [[eta * (three(i, k) + three(k, i)) + eta**2 * four(i, k) for k in students]
+          for i in students]
+    dR = [[eta * three(i, y) for y in teachers] for i in students]
+    return dQ, dR
+
+
+def error(Q, R):
+    """Generalisation error, half the mean squared difference."""
+    return (sum(overlap(Q[i, i], Q[k, k], Q[i, k]) for i in range(K) for k in range(K))
+            + sum(overlap(T[n, n], T[m, m], T[n, m]) for n in range(M) for m in range(M))
+            - 2 * sum(overlap(Q[i, i], T[n, n], R[i, n]) for i in range(K) for n in range(M))) / 2
+
+
+def model(start_q=None, start_r=None):
+    m = Model("committee", "soft committee machine online: order parameters",
+              source="Saad and Solla 1995")
+    eta = m.parameter("eta", 1.0, "learning rate times N", low=0)
+    axes = ("unit", "other")
+    Q = m.weights("Q", np.array([[0.2, 0.01], [0.01, 0.3]]) if start_q is None else start_q,
+                  "overlaps of students", axes=axes)
+    R = m.weights("R", np.array([[0.02, 0.0], [0.0, 0.03]]) if start_r is None else start_r,
+                  "overlaps of students and teachers", axes=("unit", "teacher"))
+    dQ, dR = rates(Q, R, eta)
+    m.rate(Q, dQ)
+    m.rate(R, dR)
+    m.observable("error", error(Q, R), "generalisation error", sign="eps", floor=1e-14)
+    m.figure = "error; R; Q"
+    m.end = 50
+    return m
+
+
+def simulated(size, time, eta, seed):
+    """Q and R of online SGD on the weights of finite size, with starts that have exact overlaps."""
+    from scipy.special import erf
+    rng = np.random.default_rng(seed)
+    frame = np.linalg.qr(rng.normal(size=(size, K + M)))[0].T
+    B = frame[:M]
+    Q0 = np.array([[0.2, 0.01], [0.01, 0.3]])
+    R0 = np.array([[0.02, 0.0], [0.0, 0.03]])
+    J = R0 @ B + np.linalg.cholesky(Q0 - R0 @ R0.T) @ frame[M:]
+    for _ in range(int(round(time * size))):
+        x = rng.normal(size=size)
+        h, y = J @ x, B @ x
+        delta = (np.sqrt(2 / np.pi) * np.exp(-h * h / 2)
+                 * (erf(y / np.sqrt(2)).sum() - erf(h / np.sqrt(2)).sum()))
+        J += eta / size * delta[:, None] * x
+    return J @ J.T, J @ B.T

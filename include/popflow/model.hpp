@@ -1,0 +1,607 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "popflow/pack.hpp"
+#include "popflow/plugin.h"
+
+/// Makes a plug-in of formulas that are generic in their number. The Python package writes such
+/// formulas from a loss and a law of the data; they may also be written by hand.
+///
+/// `Formulas` is a struct with static members:
+///
+///     static const char* const description;                  // JSON, see docs/models.md
+///     static constexpr std::size_t parameters, entries;      // of the state
+///     static constexpr std::size_t inputs;                   // numbers of a sample
+///     static constexpr std::size_t nodes;                    // samples of the population's sum;
+///     0: no sum static constexpr std::size_t observed, events, constants, derived;  // numbers of
+///     values static constexpr bool has_loss, is_sampled, has_covariance, has_jacobian, has_lanes,
+///         in_packs;
+///     static const double node[nodes * inputs];              // the samples, row-major
+///     static constexpr std::size_t arrays, array_begin[], array_width[];  // columns of the nodes
+///     static constexpr std::size_t derived_begin[];          // begin of each derived field's
+///     values
+///
+/// and functions, templates over the number N, of the parameters p, the state x, a sample s, and
+/// l = {loss at x, loss at the start}:
+///
+///     start(p, x);              weights(p, q);    // of the nodes, to be normalised
+///     sample(p, x, s, out);     // minus the gradient of the sample's loss, then the loss
+///     population(p, x, out);    // same for the population, if nodes is 0; or the rate, without a
+///     loss observe(p, x, l, out);    event(p, x, l, out);    constant(p, l, out);    derive(p, x,
+///     l, out); draw(p, random, s);       // draws a sample, if the nodes are not the population
+///     jacobian(p, x, s, out);   // derivative of sample() or population() by the state, row-major
+namespace popflow::model {
+
+/// Applies a function of doubles to each lane.
+template <class N, class Compute>
+POPFLOW_MATH_INLINE N each_lane(const N& a, Compute compute) {
+  if constexpr (std::is_same_v<N, double>) {
+    return compute(a);
+  } else {
+    alignas(64) double lane[kLanes];
+    std::memcpy(lane, &a, sizeof(lane));
+    for (double& one : lane) one = compute(one);
+    N result;
+    std::memcpy(&result, lane, sizeof(lane));
+    return result;
+  }
+}
+template <class N, class Compute>
+POPFLOW_MATH_INLINE N each_lane(const N& a, const N& b, Compute compute) {
+  if constexpr (std::is_same_v<N, double>) {
+    return compute(a, b);
+  } else {
+    alignas(64) double first[kLanes];
+    alignas(64) double second[kLanes];
+    std::memcpy(first, &a, sizeof(first));
+    std::memcpy(second, &b, sizeof(second));
+    for (std::size_t l = 0; l < kLanes; ++l) first[l] = compute(first[l], second[l]);
+    N result;
+    std::memcpy(&result, first, sizeof(first));
+    return result;
+  }
+}
+
+// Functions of generated formulas that math.hpp does not have for every number.
+template <class N>
+POPFLOW_MATH_INLINE N power(const N& x, const N& y) {
+  return each_lane(x, y, [](double a, double b) { return math::pow(a, b); });
+}
+inline double cosine_of(double x) { return std::cos(x); }
+inline double sine_of(double x) { return std::sin(x); }
+template <class N>
+POPFLOW_MATH_INLINE N cosine(const N& x) {
+  return each_lane(x, cosine_of);
+}
+template <class N>
+POPFLOW_MATH_INLINE N sine(const N& x) {
+  return each_lane(x, sine_of);
+}
+#define POPFLOW_MODEL_FUNCTION(name, call)                        \
+  template <class N>                                              \
+  POPFLOW_MATH_INLINE N name(const N& x) {                        \
+    return each_lane(x, [](double a) -> double { return call; }); \
+  }
+POPFLOW_MODEL_FUNCTION(arc_sine, std::asin(a))
+POPFLOW_MODEL_FUNCTION(arc_cosine, std::acos(a))
+POPFLOW_MODEL_FUNCTION(arc_tangent, std::atan(a))
+POPFLOW_MODEL_FUNCTION(hyperbolic_sine, math::sinh(a))
+POPFLOW_MODEL_FUNCTION(hyperbolic_cosine, math::cosh(a))
+POPFLOW_MODEL_FUNCTION(area_hyperbolic_sine, math::asinh(a))
+POPFLOW_MODEL_FUNCTION(round_down, std::floor(a))
+POPFLOW_MODEL_FUNCTION(round_up, std::ceil(a))
+#undef POPFLOW_MODEL_FUNCTION
+template <class N>
+POPFLOW_MATH_INLINE N sign(const N& x) {
+  return math::select(x < N(0.0), N(-1.0), math::select(N(0.0) < x, N(1.0), x));
+}
+/// 1 where a condition holds, else 0.
+template <class N, class Condition>
+POPFLOW_MATH_INLINE N truth(const Condition& condition) {
+  return math::select(condition, N(1.0), N(0.0));
+}
+
+// Runs a part of a formula, compiled once for each number and the instruction set that belongs to
+// it: gcc takes far longer for one long function than for several short ones.
+template <class Part, class... Rest>
+[[gnu::noinline, gnu::flatten]] void isolated(const double* p, Rest... rest) {
+  Part::compute(p, rest...);
+}
+template <class Part, class... Rest>
+[[gnu::noinline, gnu::flatten]] POPFLOW_AVX2 void isolated(const BasicPack<4>* p, Rest... rest) {
+  Part::compute(p, rest...);
+}
+template <class Part, class... Rest>
+[[gnu::noinline, gnu::flatten]] POPFLOW_AVX512 void isolated(const BasicPack<8>* p, Rest... rest) {
+  Part::compute(p, rest...);
+}
+
+/// A problem: its parameters, and what follows from them alone.
+template <class Formulas>
+struct Problem {
+  static constexpr std::size_t kOf = Formulas::parameters + Formulas::nodes + 1;
+
+  std::array<double, Formulas::parameters + 1> p{};
+  std::vector<double> weight;      ///< probabilities of the nodes
+  std::vector<double> cumulative;  ///< their sums, for draws
+  std::vector<double> start;
+  double start_loss = 0;
+  std::vector<double> own_nodes;  ///< if arrays of a problem file replace the formulas' own
+  [[nodiscard]] const double* node() const {
+    return own_nodes.empty() ? Formulas::node : own_nodes.data();
+  }
+  std::vector<double> of;  ///< numbers that lanes know: p, weight, start_loss
+};
+
+// Versions of a formula in packs, by the machine's instructions. Compiling a version takes seconds,
+// so machines without AVX2 compute lane after lane, with the same bits.
+template <class Call, class... Arguments>
+auto chosen() -> void (*)(Arguments...) {
+  if constexpr (Call::kInAvx512)
+    if (has_avx512()) return lanes::compute_by_8<Call, Arguments...>;
+  if (has_avx2()) return lanes::compute_by_4<Call, Arguments...>;
+  return Call::one_by_one;
+}
+
+// Sums over the nodes for packs of samples: lane l is node 16 k + l.
+template <class Formulas>
+struct PopulationInPacks {
+  static constexpr bool kInAvx512 = Formulas::in_avx512;
+  static constexpr std::size_t kOut = Formulas::entries + 1;
+
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, const double* weight,
+                                          const double* node_rows, double* out) {
+    using N = BasicPack<width>;
+    N packed_p[Formulas::parameters + 1];
+    N packed_x[Formulas::entries];
+    for (std::size_t i = 0; i < Formulas::parameters; ++i) packed_p[i] = N(p[i]);
+    for (std::size_t i = 0; i < Formulas::entries; ++i) packed_x[i] = N(x[i]);
+    N sum[kOut];
+    for (N& one : sum) one = N(0.0);
+    for (std::size_t begin = 0; begin < Formulas::nodes; begin += kLanes) {
+      alignas(64) double rows[(Formulas::inputs + 1) * kLanes];
+      alignas(64) double weights[kLanes];
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        // Lanes beyond the last node repeat it, with weight 0.
+        const std::size_t node = std::min(begin + l, Formulas::nodes - 1);
+        weights[l] = begin + l < Formulas::nodes ? weight[node] : 0;
+        for (std::size_t i = 0; i < Formulas::inputs; ++i)
+          rows[i * kLanes + l] = node_rows[node * Formulas::inputs + i];
+      }
+      N s[Formulas::inputs + 1];
+      std::memcpy(static_cast<void*>(s), rows, Formulas::inputs * sizeof(N));
+      N q;
+      std::memcpy(static_cast<void*>(&q), weights, sizeof(q));
+      N value[kOut];
+      Formulas::sample(packed_p, packed_x, s, value);
+      for (std::size_t i = 0; i < kOut; ++i) sum[i] += q * value[i];
+    }
+    for (std::size_t i = 0; i < kOut; ++i) {
+      alignas(64) double lane[kLanes];
+      std::memcpy(lane, &sum[i], sizeof(lane));
+      double total = 0;
+      for (const double one : lane) total += one;
+      out[i] = total;
+    }
+  }
+  /// Sums in the same order, and so with the same bits.
+  static void one_by_one(const double* p, const double* x, const double* weight,
+                         const double* node_rows, double* out) {
+    std::vector<double> sum(kOut * kLanes);
+    std::vector<double> value(kOut);
+    for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+      Formulas::sample(p, x, node_rows + node * Formulas::inputs, value.data());
+      for (std::size_t i = 0; i < kOut; ++i)
+        sum[i * kLanes + node % kLanes] += weight[node] * value[i];
+    }
+    for (std::size_t i = 0; i < kOut; ++i) {
+      out[i] = 0;
+      for (std::size_t l = 0; l < kLanes; ++l) out[i] += sum[i * kLanes + l];
+    }
+  }
+};
+
+/// Rate and loss of the population, for any number. `weight`: of the nodes.
+template <class Formulas, class N>
+POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
+                                    [[maybe_unused]] const double* node_rows, N* out) {
+  if constexpr (Formulas::nodes == 0) {
+    Formulas::population(p, x, out);
+  } else {
+    constexpr std::size_t kOut = Formulas::entries + 1;
+    for (std::size_t i = 0; i < kOut; ++i) out[i] = N(0.0);
+    for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+      N s[Formulas::inputs + 1];
+      for (std::size_t i = 0; i < Formulas::inputs; ++i)
+        s[i] = N(node_rows[node * Formulas::inputs + i]);
+      N value[kOut];
+      Formulas::sample(p, x, s, value);
+      for (std::size_t i = 0; i < kOut; ++i) out[i] += weight[node] * value[i];
+    }
+  }
+}
+
+/// One lane of rows, and back.
+inline std::vector<double> lane_of(const double* rows, std::size_t count, std::size_t lane) {
+  std::vector<double> numbers(count + 1);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = rows[i * kLanes + lane];
+  return numbers;
+}
+inline void to_lane(const std::vector<double>& numbers, std::size_t count, std::size_t lane,
+                    double* rows) {
+  for (std::size_t i = 0; i < count; ++i) rows[i * kLanes + lane] = numbers[i];
+}
+
+/// Formulas of the rate and of the events, for any number: of the parameters of lanes and the
+/// state.
+template <class Formulas>
+struct RateFormula {
+  static constexpr std::size_t results = Formulas::entries;
+  template <class N>
+  static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
+    N value[Formulas::entries + 1];
+    population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
+    for (std::size_t i = 0; i < Formulas::entries; ++i) out[i] = value[i];
+  }
+};
+template <class Formulas>
+struct EventFormula {
+  static constexpr std::size_t results = Formulas::events;
+  template <class N>
+  static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
+    N value[Formulas::entries + 1];
+    value[Formulas::entries] = N(0.0);
+    if constexpr (Formulas::events_need_loss)
+      population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
+    const N losses[2] = {value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]};
+    Formulas::event(of, x, losses, out);
+  }
+};
+
+/// One of these formulas in lanes.
+template <class Formulas, class Formula>
+struct InLanesOf {
+  static constexpr bool kInAvx512 = Formulas::in_avx512;
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const popflow_lane_sizes*, const double* of,
+                                          const double* x, double* out) {
+    using N = BasicPack<width>;
+    Formula::compute(reinterpret_cast<const N*>(of), reinterpret_cast<const N*>(x),
+                     reinterpret_cast<N*>(out));
+  }
+  static void one_by_one(const popflow_lane_sizes*, const double* of, const double* x,
+                         double* out) {
+    std::vector<double> result(Formula::results + 1);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      Formula::compute(lane_of(of, Problem<Formulas>::kOf, l).data(),
+                       lane_of(x, Formulas::entries, l).data(), result.data());
+      to_lane(result, Formula::results, l, out);
+    }
+  }
+};
+
+/// Rate, and lower triangle of the covariance of a sample, row by row, for any number.
+template <class Formulas, class N>
+POPFLOW_MATH_INLINE void rate_and_covariance(const N* of, const N* x, N* dxdt, N* covariance) {
+  constexpr std::size_t n = Formulas::entries;
+  const N* weight = of + Formulas::parameters;
+  N mean[n + 1];
+  population<Formulas>(of, x, weight, Formulas::node, mean);
+  for (std::size_t i = 0; i < n; ++i) dxdt[i] = mean[i];
+  for (std::size_t i = 0; i < n * (n + 1) / 2; ++i) covariance[i] = N(0.0);
+  for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+    N s[Formulas::inputs + 1];
+    for (std::size_t i = 0; i < Formulas::inputs; ++i)
+      s[i] = N(Formulas::node[node * Formulas::inputs + i]);
+    N value[n + 1];
+    Formulas::sample(of, x, s, value);
+    for (std::size_t i = 0; i < n; ++i) value[i] = value[i] - mean[i];
+    for (std::size_t i = 0, at = 0; i < n; ++i) {
+      const N scaled = weight[node] * value[i];
+      for (std::size_t j = 0; j <= i; ++j) covariance[at++] += scaled * value[j];
+    }
+  }
+}
+
+template <class Formulas>
+struct CovarianceInLanes {
+  static constexpr bool kInAvx512 = Formulas::in_avx512;
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const double* of, const double* x, double* dxdt,
+                                          double* covariance) {
+    using N = BasicPack<width>;
+    rate_and_covariance<Formulas>(reinterpret_cast<const N*>(of), reinterpret_cast<const N*>(x),
+                                  reinterpret_cast<N*>(dxdt), reinterpret_cast<N*>(covariance));
+  }
+  static void one_by_one(const double* of, const double* x, double* dxdt, double* covariance) {
+    constexpr std::size_t n = Formulas::entries;
+    std::vector<double> rate(n + 1);
+    std::vector<double> triangle(n * (n + 1) / 2);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      rate_and_covariance<Formulas>(lane_of(of, Problem<Formulas>::kOf, l).data(),
+                                    lane_of(x, n, l).data(), rate.data(), triangle.data());
+      to_lane(rate, n, l, dxdt);
+      to_lane(triangle, triangle.size(), l, covariance);
+    }
+  }
+};
+
+/// The functions of a plug-in's table.
+template <class Formulas>
+class Functions {
+ public:
+  static const popflow_table& table() {
+    static const popflow_table made = make();
+    return made;
+  }
+
+ private:
+  using Made = Problem<Formulas>;
+  static constexpr std::size_t n = Formulas::entries;
+  static constexpr bool kHasCovariance = Formulas::has_covariance;
+  static constexpr bool kInPacks = Formulas::in_packs && Formulas::nodes >= 8;
+
+  static const Made& of(const void* problem) { return *static_cast<const Made*>(problem); }
+
+  /// Working space of a thread, so that large states need no stack.
+  static double* scratch(std::size_t size) {
+    thread_local std::vector<double> numbers;
+    if (numbers.size() < size) numbers.resize(size);
+    return numbers.data();
+  }
+
+  template <class Formula>
+  static popflow_lane_formula in_lanes_of() {
+    return chosen<InLanesOf<Formulas, Formula>, const popflow_lane_sizes*, const double*,
+                  const double*, double*>();
+  }
+
+  static popflow_table make() {
+    popflow_table t{};
+    t.abi = POPFLOW_PLUGIN_ABI;
+    t.bytes = sizeof(popflow_table);
+    t.description = Formulas::description;
+    t.create = create;
+    t.destroy = [](void* problem) { delete static_cast<Made*>(problem); };
+    t.start = [](const void* problem, double* x) {
+      std::copy(of(problem).start.begin(), of(problem).start.end(), x);
+      return 0;
+    };
+    t.rate = rate;
+    if constexpr (Formulas::has_loss) t.loss = loss;
+    if constexpr (Formulas::observed > 0) t.observe = observe;
+    if constexpr (Formulas::events > 0) t.events = events;
+    if constexpr (Formulas::derived > 0) t.derived = derived;
+    if constexpr (Formulas::arrays > 0) t.array = array;
+    if constexpr (Formulas::constants > 0) t.constants = constants;
+    if constexpr (Formulas::is_sampled) t.add_samples = add_samples;
+    if constexpr (kHasCovariance) t.covariance = covariance;
+    if constexpr (Formulas::has_jacobian) t.jacobian = jacobian;
+    if constexpr (Formulas::has_lanes) {
+      t.lane_parameters = [](const void* problem, double* values) {
+        std::copy(of(problem).of.begin(), of(problem).of.end(), values);
+        return 0;
+      };
+      t.lane_rate = in_lanes_of<RateFormula<Formulas>>();
+      if constexpr (Formulas::events > 0) t.lane_events = in_lanes_of<EventFormula<Formulas>>();
+      if constexpr (kHasCovariance && n <= 16)
+        t.lane_rate_and_covariance =
+            chosen<CovarianceInLanes<Formulas>, const double*, const double*, double*, double*>();
+    }
+    return t;
+  }
+
+  static void* create(const popflow_request* request, char* message, std::size_t room) {
+    try {
+      auto made = std::make_unique<Made>();
+      std::copy_n(request->parameters, Formulas::parameters, made->p.begin());
+      const double* p = made->p.data();
+      made->start.resize(n);
+      Formulas::start(p, made->start.data());
+      for (std::size_t i = 0; i < n; ++i)
+        if (!std::isfinite(made->start[i])) {
+          (void)std::snprintf(message, room, "number %zu of the start is %g; it must be finite", i,
+                              made->start[i]);
+          return nullptr;
+        }
+      if constexpr (Formulas::arrays > 0)
+        if (request->arrays != nullptr) take_arrays(*made, request->arrays);
+      if constexpr (Formulas::nodes > 0) {
+        made->weight.resize(Formulas::nodes);
+        Formulas::weights(p, made->weight.data());
+        double sum = 0;
+        for (std::size_t i = 0; i < Formulas::nodes; ++i) {
+          const double q = made->weight[i];
+          if (!(q >= 0 || Formulas::signed_weights) || !std::isfinite(q)) {
+            (void)std::snprintf(message, room,
+                                "the probability of sample %zu is %g; it must be finite and not "
+                                "negative",
+                                i, q);
+            return nullptr;
+          }
+          sum += q;
+        }
+        if (!(sum > 0) || !std::isfinite(sum)) {
+          (void)std::snprintf(message, room,
+                              "the probabilities of the samples sum to %g; the sum must be "
+                              "positive and finite",
+                              sum);
+          return nullptr;
+        }
+        double total = 0;
+        for (double& q : made->weight) {
+          q /= sum;
+          total += q;
+          made->cumulative.push_back(total);
+        }
+      }
+      double* value = scratch(n + 1);
+      population_alone(*made, made->start.data(), value);
+      if constexpr (Formulas::has_loss) {
+        made->start_loss = value[n];
+        if (!std::isfinite(value[n])) {
+          (void)std::snprintf(message, room, "the loss at the start is %g", value[n]);
+          return nullptr;
+        }
+      }
+      for (std::size_t i = 0; i < n; ++i)
+        if (!std::isfinite(value[i])) {
+          (void)std::snprintf(message, room, "the rate of entry %zu at the start is %g", i,
+                              value[i]);
+          return nullptr;
+        }
+      made->of.assign(made->p.begin(), made->p.begin() + Formulas::parameters);
+      made->of.insert(made->of.end(), made->weight.begin(), made->weight.end());
+      made->of.push_back(made->start_loss);
+      return made.release();
+    } catch (const std::exception& error) {
+      (void)std::snprintf(message, room, "%s", error.what());
+      return nullptr;
+    }
+  }
+
+  /// Columns of the nodes that an array of the problem fills.
+  template <class Copy>
+  static void for_entries(std::size_t which, Copy copy) {
+    const std::size_t width = Formulas::array_width[which];
+    for (std::size_t node = 0; node < Formulas::nodes; ++node)
+      for (std::size_t i = 0; i < width; ++i)
+        copy(node * width + i, node * Formulas::inputs + Formulas::array_begin[which] + i);
+  }
+  static void take_arrays(Made& made, const double* const* arrays) {
+    made.own_nodes.assign(Formulas::node, Formulas::node + Formulas::nodes * Formulas::inputs);
+    for (std::size_t which = 0; which < Formulas::arrays; ++which)
+      for_entries(which, [&](std::size_t from, std::size_t to) {
+        made.own_nodes[to] = arrays[which][from];
+      });
+  }
+  static int array(const void* problem, std::size_t which, double* values) {
+    const double* const node = of(problem).node();
+    for_entries(which, [&](std::size_t to, std::size_t from) { values[to] = node[from]; });
+    return 0;
+  }
+
+  static void population_alone(const Made& made, const double* x, double* out) {
+    if constexpr (kInPacks) {
+      static const auto sum = chosen<PopulationInPacks<Formulas>, const double*, const double*,
+                                     const double*, const double*, double*>();
+      sum(made.p.data(), x, made.weight.data(), made.node(), out);
+    } else {
+      population<Formulas>(made.p.data(), x, made.weight.data(), made.node(), out);
+    }
+  }
+
+  static int rate(const void* problem, const double* x, double /*t*/, double* dxdt) {
+    double* value = scratch(n + 1);
+    population_alone(of(problem), x, value);
+    std::copy_n(value, n, dxdt);
+    return 0;
+  }
+  static int loss(const void* problem, const double* x, double /*t*/, double* out) {
+    double* value = scratch(n + 1);
+    population_alone(of(problem), x, value);
+    *out = value[n];
+    return 0;
+  }
+  static std::array<double, 2> losses(const void* problem, const double* x, bool needed) {
+    double value = 0;
+    if (needed && Formulas::has_loss) loss(problem, x, 0, &value);
+    return {value, of(problem).start_loss};
+  }
+  static int observe(const void* problem, const double* x, double /*t*/, double* values) {
+    const auto l = losses(problem, x, Formulas::observed_need_loss);
+    Formulas::observe(of(problem).p.data(), x, l.data(), values);
+    return 0;
+  }
+  static int events(const void* problem, const double* x, double /*t*/, double* values) {
+    const auto l = losses(problem, x, Formulas::events_need_loss);
+    Formulas::event(of(problem).p.data(), x, l.data(), values);
+    return 0;
+  }
+  static int derived(const void* problem, std::size_t which, const double* x, double /*t*/,
+                     double* values) {
+    const auto l = losses(problem, x, true);
+    std::vector<double> all(Formulas::derived);
+    Formulas::derive(of(problem).p.data(), x, l.data(), all.data());
+    std::copy(all.begin() + static_cast<std::ptrdiff_t>(Formulas::derived_begin[which]),
+              all.begin() + static_cast<std::ptrdiff_t>(Formulas::derived_begin[which + 1]),
+              values);
+    return 0;
+  }
+  static int constants(const void* problem, double* values) {
+    const double l[2] = {of(problem).start_loss, of(problem).start_loss};
+    Formulas::constant(of(problem).p.data(), l, values);
+    return 0;
+  }
+
+  static void draw(const Made& made, const popflow_random& random, double* s) {
+    if constexpr (Formulas::nodes > 0 && Formulas::draws_nodes) {
+      const double u = random.uniform(random.stream);
+      const auto found = std::upper_bound(made.cumulative.begin(), made.cumulative.end() - 1, u);
+      const auto node = static_cast<std::size_t>(found - made.cumulative.begin());
+      std::copy_n(made.node() + node * Formulas::inputs, Formulas::inputs, s);
+    } else {
+      Formulas::draw(made.p.data(), random, s);
+    }
+  }
+
+  static int add_samples(const void* problem, const double* x, double /*t*/, std::size_t count,
+                         const popflow_random* random, const double* weights, double* out) {
+    const Made& made = of(problem);
+    double s[Formulas::inputs + 1];
+    double* value = scratch(n + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      draw(made, random[i], s);
+      Formulas::sample(made.p.data(), x, s, value);
+      for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
+    }
+    return 0;
+  }
+
+  static int covariance(const void* problem, const double* x, double* c) {
+    const Made& made = of(problem);
+    std::vector<double> mean(n + 1);
+    std::vector<double> value(n + 1);
+    population_alone(made, x, mean.data());
+    std::fill_n(c, n * n, 0.0);
+    for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+      Formulas::sample(made.p.data(), x, made.node() + node * Formulas::inputs, value.data());
+      for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
+      for (std::size_t i = 0; i < n; ++i) {
+        const double scaled = made.weight[node] * value[i];
+        for (std::size_t j = 0; j <= i; ++j) c[i * n + j] += scaled * value[j];
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j) c[j * n + i] = c[i * n + j];
+    return 0;
+  }
+
+  static int jacobian(const void* problem, const double* x, double* j) {
+    const Made& made = of(problem);
+    if constexpr (Formulas::nodes == 0) {
+      Formulas::jacobian(made.p.data(), x, static_cast<const double*>(nullptr), j);
+    } else {
+      std::vector<double> value(n * n);
+      std::fill_n(j, n * n, 0.0);
+      for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+        Formulas::jacobian(made.p.data(), x, made.node() + node * Formulas::inputs, value.data());
+        for (std::size_t i = 0; i < n * n; ++i) j[i] += made.weight[node] * value[i];
+      }
+    }
+    return 0;
+  }
+};
+
+}  // namespace popflow::model

@@ -1,0 +1,122 @@
+#ifndef POPFLOW_PLUGIN_H
+#define POPFLOW_PLUGIN_H
+
+/* Interface of plug-ins: systems in shared libraries, written in any language that has C functions.
+ *
+ * A plug-in exports popflow_plugin(), which returns a table. The table holds a description in JSON
+ * (docs/models.md lists its keys) and functions. A null pointer stands for a function that the
+ * system lacks; create, destroy, start and rate are required.
+ *
+ * A state is an array of doubles: the fields of the description, one after the other, row-major.
+ * Functions return 0 if they succeed and any other number if they fail. No exception and no
+ * longjmp may leave a function. Functions are called from several threads at once, so they must
+ * not change the problem.
+ *
+ * Plug-ins must be compiled without -ffast-math, which changes the arithmetic of the whole program;
+ * with -ffp-contract=off they give the same bits on every machine. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface. A table of another version is refused. */
+#define POPFLOW_PLUGIN_ABI 1
+
+/* Number of trajectories side by side in the functions of lanes. */
+#define POPFLOW_PLUGIN_LANES 16
+
+/* Random numbers of one sample. They depend on the seed, the run and the sample only. */
+typedef struct popflow_random {
+  void* stream;
+  uint64_t (*word)(void* stream);  /* 64 random bits */
+  double (*uniform)(void* stream); /* uniform on the open interval (0, 1) */
+  double (*normal)(void* stream);  /* standard normal */
+} popflow_random;
+
+/* The problem to make. */
+typedef struct popflow_request {
+  /* Values of the parameters, in the description's order: numbers as they are, a flag as 0 or 1, a
+   * word as its place in the list of words. */
+  const double* parameters;
+  /* Arrays of the problem, in the description's order, row-major: those of a problem file. A null
+   * pointer stands for the plug-in's own array. */
+  const double* const* arrays;
+} popflow_request;
+
+/* Sizes of the arrays of lanes, in rows. */
+typedef struct popflow_lane_sizes {
+  size_t parameters;
+  size_t entries;
+} popflow_lane_sizes;
+
+/* Formula for 16 trajectories side by side. Arrays consist of rows of double[16], aligned to 64
+ * bytes: a row for each parameter of lanes, entry of the state or result. Number l of every row
+ * belongs to trajectory l. The result of a lane must not depend on the other lanes. */
+typedef void (*popflow_lane_formula)(const popflow_lane_sizes* sizes, const double* parameters,
+                                     const double* x, double* out);
+/* Writes dx/dt, and the lower triangle of the covariance of a sample, row by row. */
+typedef void (*popflow_lane_covariance)(const double* parameters, const double* x, double* dxdt,
+                                        double* covariance);
+
+typedef struct popflow_table {
+  uint32_t abi;            /* POPFLOW_PLUGIN_ABI */
+  uint32_t bytes;          /* sizeof(popflow_table) */
+  const char* description; /* JSON, in UTF-8 */
+
+  /* Makes a problem; returns NULL if it refuses the parameters, and writes a sentence for the user
+   * to `message`, which has room for `room` bytes. */
+  void* (*create)(const popflow_request* request, char* message, size_t room);
+  void (*destroy)(void* problem);
+  /* Writes the start. */
+  int (*start)(const void* problem, double* x);
+  /* Writes dx/dt. */
+  int (*rate)(const void* problem, const double* x, double t, double* dxdt);
+
+  /* The loss: dx/dt = -grad loss, or -M grad loss with `precondition`. */
+  int (*loss)(const void* problem, const double* x, double t, double* value);
+  /* Applies M(x) to v in place. */
+  int (*precondition)(const void* problem, const double* x, double* v);
+  /* Writes the values of observables, then of invariants. */
+  int (*observe)(const void* problem, const double* x, double t, double* values);
+  /* Writes functions whose first upward zero crossings are the events. */
+  int (*events)(const void* problem, const double* x, double t, double* values);
+  /* Writes the functions of passage number `which`, one for each item. */
+  int (*passages)(const void* problem, size_t which, const double* x, double t, double* values);
+  /* Writes derived field number `which`. */
+  int (*derived)(const void* problem, size_t which, const double* x, double t, double* values);
+  /* Writes the values of all constants. */
+  int (*constants)(const void* problem, double* values);
+  /* Writes array number `which` of the problem. */
+  int (*array)(const void* problem, size_t which, double* values);
+  /* Writes d(dx_i/dt)/dx_j, row-major; for rates that do not depend on t. */
+  int (*jacobian)(const void* problem, const double* x, double* j);
+  /* Writes the exact state at time t of a run from the start. */
+  int (*solution)(const void* problem, double t, double* x);
+  /* Adds sum_i weights[i] v_i to `out`, where v_i is minus the gradient of the loss of sample i. The
+   * mean of v_i must be the rate. Sample i is drawn from random[i]. `out` does not overlap x. */
+  int (*add_samples)(const void* problem, const double* x, double t, size_t count,
+                     const popflow_random* random, const double* weights, double* out);
+  /* Writes the covariance of v_i, row-major. */
+  int (*covariance)(const void* problem, const double* x, double* c);
+
+  /* Lanes: the parameters that formulas know of a problem, as many as the description's
+   * "lane_parameters", and the formulas. They must agree with the functions above to rounding, and
+   * must not depend on t. */
+  int (*lane_parameters)(const void* problem, double* values);
+  popflow_lane_formula lane_rate;
+  popflow_lane_formula lane_events;
+  popflow_lane_formula lane_passages;
+  popflow_lane_covariance lane_rate_and_covariance;
+} popflow_table;
+
+/* Entry point of a plug-in. */
+const popflow_table* popflow_plugin(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+"""Systems from a loss and a law of the data.
+
+    from popflow.model import Model, finite, cross_entropy
+
+`Model` says what a model consists of; docs/models.md tells the whole story.
+"""
+
+from .definition import Model, System
+from .errors import ModelError
+from .laws import categorical, finite, normal, rademacher, uniform
+from .symbols import (
+                      Symbol,
+                      cross_entropy,
+                      erf,
+                      logistic_loss,
+                      logsumexp,
+                      one_hot,
+                      softmax,
+                      where,
+)
+
+__all__ = ["Model", "ModelError", "Symbol", "System", "categorical", "cross_entropy", "erf",
+           "finite", "logistic_loss", "logsumexp", "normal", "one_hot", "rademacher", "softmax",
+           "uniform", "where"]

@@ -1,0 +1,148 @@
+"""Laws of data: what a sample of a model is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import ModelError
+from .symbols import Symbol, as_symbol, told
+
+MOST_NODES = 65_536  # of a product of finite laws
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array of the problem: kept in every file, and replaced by that of a problem file."""
+
+    name: str
+    meaning: str
+    values: np.ndarray
+    axes: tuple[str, ...]
+
+
+@dataclass
+class Law:
+    """A law of data. `arrays` are those of a finite law, a row for each sample; `kind` names the
+    law of each of `size` independent numbers otherwise."""
+
+    kind: str
+    arrays: list[np.ndarray] = field(default_factory=list)
+    probability: Symbol | None = None
+    shape: tuple[int, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    root: np.ndarray | None = None  # a square root of the covariance
+    stored: list[tuple[int, Stored]] = field(default_factory=list)  # arrays of the problem
+
+    @property
+    def samples(self) -> int:
+        return len(self.arrays[0])
+
+    @property
+    def size(self) -> int:
+        """How many numbers a sample has."""
+        if self.kind == "finite":
+            return sum(int(np.prod(array.shape[1:], dtype=int)) for array in self.arrays)
+        return int(np.prod(self.shape, dtype=int))
+
+
+def finite(*arrays: Any, probability: Any = None) -> Law:
+    """A finite set of samples: row i of every array belongs to sample i.
+
+    `probability` has a weight for each sample, which are divided by their sum; it may depend on
+    parameters of the model. All samples are equally probable without it.
+    """
+    if not arrays:
+        raise ModelError("finite() has no arrays; give one or more, with a row for each sample")
+    given: list[np.ndarray] = []
+    stored: list[tuple[int, Stored]] = []
+    for number, array in enumerate(arrays):
+        if isinstance(array, Stored):
+            stored.append((number, array))
+            array = array.values
+        try:
+            values = np.asarray(array, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"array {number} of finite() is {type(array).__name__}; it must be "
+                             "numbers") from None
+        if values.ndim == 0 or len(values) == 0:
+            raise ModelError(f"array {number} of finite() has no rows; a row is a sample")
+        if not np.isfinite(values).all():
+            place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            raise ModelError(f"array {number} of finite() is {values[place]} at {list(place)}; all "
+                             "numbers must be finite")
+        given.append(values)
+    rows = [len(values) for values in given]
+    if len(set(rows)) > 1:
+        raise ModelError(f"the arrays of finite() have {', '.join(map(str, rows))} rows; all must "
+                         "have a row for each sample")
+    weight = as_symbol(np.ones(rows[0]) if probability is None else probability)
+    if weight.shape != (rows[0],):
+        raise ModelError(f"the probability of finite() is {told(weight.shape)}; there are "
+                         f"{rows[0]} samples")
+    if weight.op == "constant":
+        for i, value in enumerate(weight.value):
+            if not value >= 0 or not np.isfinite(value):
+                raise ModelError(f"the probability of sample {i} of finite() is {value}; it must "
+                                 "be finite and not negative")
+        if weight.value.sum() <= 0:
+            raise ModelError("the probabilities of finite() sum to 0; at least one must be "
+                             "positive")
+    return Law("finite", given, weight, stored=stored)
+
+
+def categorical(probability: Any) -> Law:
+    """A whole number from 0 on, with these probabilities (weights, divided by their sum)."""
+    weight = as_symbol(probability)
+    if weight.ndim != 1:
+        raise ModelError(f"the probabilities of categorical() are {told(weight.shape)}; they must "
+                         "be a vector")
+    return finite(np.arange(len(weight)), probability=weight)
+
+
+def normal(shape: int | Sequence[int] = (), covariance: Any = None) -> Law:
+    """Standard normal numbers; or a normal vector of mean zero with a covariance."""
+    law = Law("normal", shape=shape_of(shape))
+    if covariance is None:
+        return law
+    matrix = np.asarray(covariance, dtype=float)
+    (size,) = law.shape if len(law.shape) == 1 else (0,)
+    if matrix.shape != (size, size):
+        raise ModelError(f"the covariance of normal() is {told(matrix.shape)}; for the shape "
+                         f"{told(law.shape)} it must be {size} x {size}" if size else
+                         "normal() takes a covariance for vectors only: give shape=(n,)")
+    if not np.allclose(matrix, matrix.T):
+        raise ModelError("the covariance of normal() is not symmetric")
+    values, vectors = np.linalg.eigh(matrix)
+    if values.min() < -1e-12 * max(1.0, values.max()):
+        raise ModelError(f"the covariance of normal() has the negative eigenvalue "
+                         f"{values.min():.3g}")
+    law.root = vectors * np.sqrt(np.maximum(values, 0))
+    return law
+
+
+def uniform(low: float = 0.0, high: float = 1.0, shape: int | Sequence[int] = ()) -> Law:
+    """Numbers uniform between low and high."""
+    if not low < high:
+        raise ModelError(f"uniform() has low = {low} and high = {high}; low must be below high")
+    return Law("uniform", shape=shape_of(shape), low=float(low), high=float(high))
+
+
+def rademacher(shape: int | Sequence[int] = ()) -> Law:
+    """Numbers that are -1 or 1, with equal probabilities."""
+    law = Law("rademacher", shape=shape_of(shape))
+    if law.size > 12:
+        return law
+    signs = np.indices((2,) * law.size).reshape(law.size, -1).T * 2.0 - 1.0
+    return finite(signs.reshape(-1, *law.shape))
+
+
+def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
+    found = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(length < 1 for length in found) or len(found) > 2:
+        raise ModelError(f"the shape {found} of a law must be one or two lengths from 1 on")
+    return tuple(int(length) for length in found)

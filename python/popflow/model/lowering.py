@@ -1,0 +1,142 @@
+"""Symbols as expressions of CasADi, which differentiates them. Only this module needs CasADi."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import ModelError
+from .symbols import Symbol, in_order
+
+
+def casadi() -> Any:
+    try:
+        import casadi as module
+    except ImportError:
+        raise ModelError("models need CasADi, which differentiates them: `pip install "
+                         "'popflow[model]'` or `pip install casadi`") from None
+    return module
+
+
+class Lowering:
+    """Turns symbols into matrices of CasADi's scalar expressions, each computed once."""
+
+    def __init__(self) -> None:
+        self.ca = casadi()
+        self.known: dict[int, Any] = {}
+        self.kept: list[Symbol] = []  # so that no id is used twice
+        self.shifts: list[tuple[Any, Any]] = []
+        self.data: Any = None  # all numbers of a sample
+
+    def leaf(self, symbol: Symbol, entries: Any) -> None:
+        """Says which expressions, in row-major order, a symbol stands for."""
+        self.known[id(symbol)] = self.matrix(entries, symbol.shape)
+        self.kept.append(symbol)
+
+    def matrix(self, entries: Any, shape: Sequence[int]) -> Any:
+        """A column of row-major entries as a matrix."""
+        ca = self.ca
+        if len(shape) == 2:
+            return ca.reshape(entries, shape[1], shape[0]).T
+        return entries
+
+    def column(self, matrix: Any, shape: Sequence[int]) -> Any:
+        """The entries of a matrix, row-major."""
+        return self.ca.vec(matrix.T) if len(shape) == 2 else matrix
+
+    def entries(self, symbol: Symbol) -> Any:
+        """Row-major entries of a symbol."""
+        return self.ca.densify(self.column(self(symbol), symbol.shape))
+
+    def __call__(self, symbol: Symbol) -> Any:
+        for node in in_order([symbol]):
+            if id(node) not in self.known:
+                self.known[id(node)] = self.lowered(node, [self.known[id(a)] for a in node.args])
+                self.kept.append(node)
+        return self.known[id(symbol)]
+
+    def lowered(self, node: Symbol, args: list[Any]) -> Any:
+        ca, op = self.ca, node.op
+        if op == "constant":
+            return self.matrix(ca.SX(ca.DM(node.value.reshape(-1, 1))), node.shape)
+        if op == "take":
+            entries = self.column(args[0], node.args[0].shape)
+            return self.matrix(entries[[int(i) for i in node.value.ravel()]], node.shape)
+        if op == "join":
+            parts = [self.column(arg, one.shape) for arg, one in zip(args, node.args)]
+            return self.matrix(ca.vertcat(*parts), node.shape)
+        if op == "matmul":
+            left = args[0].T if node.args[0].ndim == 1 else args[0]
+            found = ca.mtimes(left, args[1])
+            return found.T if node.args[0].ndim == 1 and node.args[1].ndim == 2 else found
+        if op == "sum":
+            return ca.sum2(args[0]) if node.args[0].ndim == 2 else ca.sum1(args[0])
+        if op in ("max", "logsumexp"):
+            if node.args[0].ndim == 2:
+                rows = [args[0][i, :].T for i in range(node.args[0].shape[0])]
+                return ca.vertcat(*[self.of_vector(op, row) for row in rows])
+            return self.of_vector(op, args[0])
+        if op == "normal mean":
+            return self.normal_mean(args[0], node.value)
+        if op == "where":
+            return ca.if_else(args[0] != 0, args[1], args[2])
+        if op == "**":
+            return self.power(node, args)
+        simple = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+                  "/": lambda a, b: a / b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+                  ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "==": lambda a, b: a == b,
+                  "!=": lambda a, b: a != b, "maximum": ca.fmax, "minimum": ca.fmin,
+                  "and": ca.logic_and, "or": ca.logic_or, "neg": lambda a: -a, "abs": ca.fabs}
+        function = simple.get(op) or getattr(ca, op, None)
+        if function is None:
+            raise ModelError(f"{node.label} has no value where it is used: initial_loss and "
+                             "population belong in events and observables")
+        return function(*args)
+
+    def power(self, node: Symbol, args: list[Any]) -> Any:
+        exponent = node.args[1]
+        if exponent.op == "constant":
+            values = np.unique(exponent.value)
+            if len(values) == 1 and values[0] == 2:
+                return args[0] * args[0]
+            if len(values) == 1 and float(values[0]).is_integer() and 2 < values[0] <= 8:
+                found = args[0]
+                for _ in range(int(values[0]) - 1):
+                    found = found * args[0]
+                return found
+        return args[0] ** args[1]
+
+    def normal_mean(self, polynomial: Any, degree: int) -> Any:
+        """Mean of a polynomial of independent standard normals: exp(Laplacian / 2) at 0, which sums
+        over all pairings, as Isserlis' theorem does."""
+        ca, term, found, factor = self.ca, polynomial, polynomial, 1.0
+        for k in range(1, degree // 2 + 1):
+            gradient = ca.gradient(term, self.data)
+            term = ca.sum1(ca.vertcat(*[ca.jacobian(gradient[i], self.data[i])
+                                        for i in range(self.data.shape[0])]))
+            factor /= 2.0 * k
+            found = found + factor * term
+        return ca.substitute(found, self.data, ca.SX.zeros(*self.data.shape))
+
+    def of_vector(self, op: str, entries: Any) -> Any:
+        """Maximum or log-sum-exp of a column. The shift of a log-sum-exp is a variable of its own
+        while derivatives are taken: the result does not depend on it."""
+        ca = self.ca
+        parts = [entries[i] for i in range(entries.shape[0])]
+        top = parts[0]
+        for part in parts[1:]:
+            top = ca.fmax(top, part)
+        if op == "max":
+            return top
+        shift = ca.SX.sym(f"shift_{len(self.shifts)}")
+        self.shifts.append((shift, top))
+        return shift + ca.log(ca.sum1(ca.exp(entries - shift)))
+
+    def with_shifts(self, expressions: Sequence[Any]) -> list[Any]:
+        """Expressions with the shifts' own expressions in place."""
+        found = list(expressions)
+        for shift, value in reversed(self.shifts):
+            found = self.ca.substitute(found, [shift], [value])
+        return found

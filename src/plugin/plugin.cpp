@@ -1,0 +1,387 @@
+#include "plugin/plugin.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+#include "plugin/loaded.hpp"
+#include "popflow/error.hpp"
+#include "popflow/plugin.h"
+
+namespace popflow::plugin {
+
+namespace {
+
+static_assert(POPFLOW_PLUGIN_LANES == kLanes);
+static_assert(sizeof(popflow_lane_sizes) == sizeof(LaneSizes));
+
+[[noreturn]] void wrong(const std::string& path, const std::string& sentence) {
+  throw InputError("the plug-in " + path + " " + sentence);
+}
+
+/// Whether subnormal numbers are flushed to zero, as in programs with a library that was linked
+/// with -ffast-math.
+bool flushes_to_zero() {
+#ifdef __SSE__
+  constexpr unsigned kFlushToZero = 0x8000;
+  constexpr unsigned kDenormalsAreZero = 0x0040;
+  return (_mm_getcsr() & (kFlushToZero | kDenormalsAreZero)) != 0;
+#else
+  return false;
+#endif
+}
+
+/// A loaded library: its table and description. Never unloaded, because the program may keep
+/// pointers to its functions.
+struct Library {
+  std::string path;
+  const popflow_table* table = nullptr;
+  Description description;
+  std::string missing = {};  ///< if the library is not there: a sentence that says so
+};
+
+/// A problem of a plug-in.
+class Problem {
+ public:
+  Problem(std::shared_ptr<const Library> library, const popflow_request& request)
+      : library_(std::move(library)) {
+    std::array<char, 1024> message{};
+    problem_ = table().create(&request, message.data(), message.size() - 1);
+    if (problem_ == nullptr)
+      throw UsageError(message[0] != 0 ? std::string(message.data())
+                                       : "the plug-in refuses these parameters without a reason");
+  }
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+  ~Problem() { table().destroy(problem_); }
+
+  [[nodiscard]] const popflow_table& table() const { return *library_->table; }
+  [[nodiscard]] const Description& description() const { return library_->description; }
+
+  /// Calls a function of the table with this problem. Throws if it fails.
+  template <class Function, class... Arguments>
+  void call(Function function, Arguments... arguments) const {
+    const int code = function(problem_, arguments...);
+    if (code != 0 && !library_->missing.empty()) throw InputError(library_->missing);
+    if (code != 0)
+      throw std::runtime_error("the plug-in's function returned " + std::to_string(code));
+  }
+
+ private:
+  std::shared_ptr<const Library> library_;
+  void* problem_ = nullptr;
+};
+
+using Held = std::shared_ptr<const Problem>;
+
+double number_of(const Parameters& own, const Parameter& row) {
+  switch (row.kind) {
+    case Kind::integer:
+      return static_cast<double>(own.integer(row.name));
+    case Kind::flag:
+      return own.flag(row.name) ? 1 : 0;
+    case Kind::word: {
+      const auto found = std::find(row.words.begin(), row.words.end(), own.word(row.name));
+      return static_cast<double>(found - row.words.begin());
+    }
+    default:
+      return own.real(row.name);
+  }
+}
+
+using Axes = std::vector<std::pair<std::string, std::size_t>>;
+
+Axes axes_of(const Item& item, const Parameters& own) {
+  Axes axes;
+  for (const auto& [name, length] : item.axes)
+    axes.emplace_back(name, length.parameter.empty()
+                                ? length.number
+                                : static_cast<std::size_t>(own.integer(length.parameter)));
+  return axes;
+}
+
+std::size_t product(const Axes& axes) {
+  std::size_t entries = 1;
+  for (const auto& [name, size] : axes) entries *= size;
+  return entries;
+}
+
+/// Function of the table that writes several values, of which the system uses one at a time.
+using Values = int (*)(const void*, const double*, double, double*);
+
+Functions::Value one_of(const Held& problem, Values values, std::size_t index, std::size_t count) {
+  return [=](std::span<const double> x, double t) {
+    std::array<double, 16> few;
+    if (count <= few.size()) {
+      problem->call(values, x.data(), t, few.data());
+      return few[index];
+    }
+    std::vector<double> many(count);
+    problem->call(values, x.data(), t, many.data());
+    return many[index];
+  };
+}
+
+using ValuesOf = int (*)(const void*, std::size_t, const double*, double, double*);
+
+Functions::Derived derived_of(const Held& problem, ValuesOf values, const Item& item,
+                              std::size_t which, const Parameters& own) {
+  return {item.name, item.meaning, axes_of(item, own),
+          [=](std::span<const double> x, double t, std::span<double> out) {
+            problem->call(values, which, x.data(), t, out.data());
+          },
+          item.symbol};
+}
+
+// Callbacks of popflow_random.
+std::uint64_t word_of(void* stream) { return (*static_cast<RandomStream*>(stream))(); }
+double uniform_of(void* stream) { return static_cast<RandomStream*>(stream)->uniform(); }
+double normal_of(void* stream) { return static_cast<RandomStream*>(stream)->normal(); }
+
+void add_samples(const Problem& problem, std::span<const double> x, double t, const SampleKey& key,
+                 std::span<const double> weights, std::span<double> out) {
+  constexpr std::size_t kAtOnce = kLanes;
+  for (std::size_t begin = 0; begin < weights.size(); begin += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, weights.size() - begin);
+    std::vector<RandomStream> streams;
+    streams.reserve(count);
+    std::array<popflow_random, kAtOnce> random{};
+    for (std::size_t i = 0; i < count; ++i) {
+      streams.push_back(key.stream(begin + i));
+      random[i] = {&streams.back(), word_of, uniform_of, normal_of};
+    }
+    problem.call(problem.table().add_samples, x.data(), t, count, random.data(),
+                 weights.data() + begin, out.data());
+  }
+}
+
+/// C and C++ formulas have the same calling convention: a reference is passed as a pointer.
+LaneFormula formula_of(popflow_lane_formula formula) {
+  return reinterpret_cast<LaneFormula>(reinterpret_cast<void (*)()>(formula));
+}
+
+Functions functions_of(const std::shared_ptr<const Library>& library, const Parameters& own,
+                       const Setting& setting) {
+  const Description& description = library->description;
+  const popflow_table& table = *library->table;
+
+  std::vector<double> parameters;
+  for (const Parameter& row : own.table()) parameters.push_back(number_of(own, row));
+  popflow_request request{parameters.data(), nullptr};
+  auto problem = std::make_shared<const Problem>(library, request);
+
+  Functions f;
+  for (std::size_t i = 0; i < description.arrays.size(); ++i) {
+    const Item& item = description.arrays[i];
+    const Axes axes = axes_of(item, own);
+    f.arrays.push_back({item.name, item.meaning, axes, std::vector<double>(product(axes))});
+    problem->call(table.array, i, f.arrays.back().values.data());
+  }
+  if (setting.problem && !f.arrays.empty()) {
+    read_problem(setting, f.arrays);
+    std::vector<const double*> arrays;
+    for (const Functions::Array& array : f.arrays) arrays.push_back(array.values.data());
+    request.arrays = arrays.data();
+    problem = std::make_shared<const Problem>(library, request);
+  }
+
+  std::size_t entries = 0;
+  for (const Item& item : description.fields) {
+    Functions::Field field{item.name,          {},        item.meaning, item.symbol,
+                           axes_of(item, own), item.scale};
+    field.start.resize(product(field.axes));
+    entries += field.start.size();
+    f.state.push_back(std::move(field));
+  }
+  std::vector<double> start(entries);
+  problem->call(table.start, start.data());
+  const double* from = start.data();
+  for (Functions::Field& field : f.state) {
+    std::copy_n(from, field.start.size(), field.start.data());
+    from += field.start.size();
+  }
+  f.rhs = [=](std::span<const double> x, double t, std::span<double> out) {
+    problem->call(problem->table().rate, x.data(), t, out.data());
+  };
+  if (table.loss != nullptr)
+    f.loss = [=](std::span<const double> x, double t) {
+      double value = 0;
+      problem->call(problem->table().loss, x.data(), t, &value);
+      return value;
+    };
+  f.loss_floor = description.loss_floor;
+  if (table.precondition != nullptr)
+    f.precondition = [=](std::span<const double> x, std::span<double> v) {
+      problem->call(problem->table().precondition, x.data(), v.data());
+    };
+  const std::size_t observed = description.observables.size() + description.invariants.size();
+  std::size_t index = 0;
+  for (const Item& item : description.observables)
+    f.observables.push_back({item.name, item.meaning,
+                             one_of(problem, table.observe, index++, observed), item.symbol,
+                             item.floor});
+  for (const Item& item : description.invariants)
+    f.invariants.push_back(
+        {item.name, item.meaning, one_of(problem, table.observe, index++, observed), item.symbol});
+  for (std::size_t i = 0; i < description.events.size(); ++i)
+    f.events.push_back({description.events[i].name, description.events[i].meaning,
+                        one_of(problem, table.events, i, description.events.size())});
+  for (std::size_t i = 0; i < description.derived.size(); ++i)
+    f.derived.push_back(derived_of(problem, table.derived, description.derived[i], i, own));
+  for (std::size_t i = 0; i < description.passages.size(); ++i)
+    f.passages.push_back(derived_of(problem, table.passages, description.passages[i], i, own));
+  std::vector<double> constants(description.constants.size());
+  if (!constants.empty()) problem->call(table.constants, constants.data());
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    f.constants.push_back({description.constants[i].name, constants[i],
+                           description.constants[i].meaning, description.constants[i].symbol});
+  if (table.jacobian != nullptr)
+    f.jacobian = [=](std::span<const double> x, std::span<double> j) {
+      problem->call(problem->table().jacobian, x.data(), j.data());
+    };
+  if (table.solution != nullptr)
+    f.solution = [=](double t, std::span<double> x) {
+      problem->call(problem->table().solution, t, x.data());
+    };
+  if (table.add_samples != nullptr)
+    f.samples = [=](std::span<const double> x, double t, const SampleKey& key,
+                    std::span<const double> weights,
+                    std::span<double> out) { add_samples(*problem, x, t, key, weights, out); };
+  if (table.covariance != nullptr)
+    f.covariance = [=](std::span<const double> x, double /*t*/, std::span<double> c) {
+      problem->call(problem->table().covariance, x.data(), c.data());
+    };
+  f.end = description.end;
+  f.first_stage_time = description.first_stage_time;
+  f.max_step = description.longest_step;
+  f.no_noise = description.no_noise;
+  f.notes = description.notes;
+  if (table.lane_rate != nullptr) {
+    Functions::Lanes lanes;
+    lanes.of.resize(description.lane_parameters);
+    problem->call(table.lane_parameters, lanes.of.data());
+    lanes.rhs = formula_of(table.lane_rate);
+    lanes.events = formula_of(table.lane_events);
+    lanes.passages = formula_of(table.lane_passages);
+    lanes.rhs_and_covariance = table.lane_rate_and_covariance;
+    f.lanes = std::move(lanes);
+  }
+  return f;
+}
+
+constexpr int kAbsent = 1;
+int no_values(const void*, const double*, double, double*) { return kAbsent; }
+int no_values_of(const void*, std::size_t, const double*, double, double*) { return kAbsent; }
+
+/// Table of a system that is only described: shapes can be asked for, but nothing can be computed.
+const popflow_table& absent(bool has_loss) {
+  static const auto table_with = [](decltype(popflow_table::loss) loss) {
+    popflow_table table{};
+    table.abi = POPFLOW_PLUGIN_ABI;
+    table.bytes = sizeof(popflow_table);
+    table.create = [](const popflow_request*, char*, std::size_t) -> void* {
+      static char nothing;
+      return &nothing;
+    };
+    table.destroy = [](void*) {};
+    table.start = [](const void*, double*) { return 0; };
+    table.constants = [](const void*, double*) { return 0; };
+    table.array = [](const void*, std::size_t, double*) { return 0; };
+    table.rate = no_values;
+    table.observe = no_values;
+    table.events = no_values;
+    table.derived = no_values_of;
+    table.passages = no_values_of;
+    table.loss = loss;
+    return table;
+  };
+  static const popflow_table with_loss = table_with(no_values);
+  static const popflow_table without_loss = table_with(nullptr);
+  return has_loss ? with_loss : without_loss;
+}
+
+/// Throws unless the table has the functions that its description needs.
+void require_functions(const Library& library) {
+  const popflow_table& table = *library.table;
+  const Description& of = library.description;
+  const auto require = [&](bool needed, bool has, const std::string& function) {
+    if (needed && !has) wrong(library.path, "has no function `" + function + "`, which it needs");
+  };
+  require(true, table.create != nullptr, "create");
+  require(true, table.destroy != nullptr, "destroy");
+  require(true, table.start != nullptr, "start");
+  require(true, table.rate != nullptr, "rate");
+  require(of.has_loss, table.loss != nullptr, "loss");
+  require(table.loss != nullptr, of.has_loss, "loss (its description lacks \"loss\": true)");
+  require(!of.observables.empty() || !of.invariants.empty(), table.observe != nullptr, "observe");
+  require(!of.events.empty(), table.events != nullptr, "events");
+  require(!of.passages.empty(), table.passages != nullptr, "passages");
+  require(!of.derived.empty(), table.derived != nullptr, "derived");
+  require(!of.constants.empty(), table.constants != nullptr, "constants");
+  require(!of.arrays.empty(), table.array != nullptr, "array");
+  require(table.lane_rate != nullptr, table.lane_parameters != nullptr, "lane_parameters");
+}
+
+FunctionSystem system_of(const std::shared_ptr<const Library>& library) {
+  FunctionSystem system = library->description.system;
+  system.functions = [library](const Parameters& own, const Setting& setting) {
+    return functions_of(library, own, setting);
+  };
+  return system;
+}
+
+}  // namespace
+
+CatalogueRow load(const std::string& path) {
+  const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(absolute, ignored))
+    wrong(path,
+          std::filesystem::exists(absolute, ignored) ? "is no regular file" : "does not exist");
+  const bool flushed_before = flushes_to_zero();
+  void* const handle = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* const reason = dlerror();
+    wrong(path,
+          std::string("cannot be loaded: ") + (reason != nullptr ? reason : "unknown reason"));
+  }
+  if (!flushed_before && flushes_to_zero())
+    wrong(path,
+          "makes the processor flush small numbers to zero, as libraries linked with -ffast-math "
+          "do; build it without that flag");
+  using Entry = const popflow_table* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "popflow_plugin"));
+  if (entry == nullptr) wrong(path, "is no plug-in: it has no function popflow_plugin()");
+  auto library = std::make_shared<Library>();
+  library->path = path;
+  library->table = entry();
+  if (library->table == nullptr) wrong(path, "returns no table");
+  if (library->table->abi != POPFLOW_PLUGIN_ABI || library->table->bytes != sizeof(popflow_table))
+    wrong(path, "is built for version " + std::to_string(library->table->abi) +
+                    " of the interface popflow/plugin.h (a table of " +
+                    std::to_string(library->table->bytes) + " bytes); this program has version " +
+                    std::to_string(POPFLOW_PLUGIN_ABI) + " (" +
+                    std::to_string(sizeof(popflow_table)) + " bytes): build the plug-in again");
+  if (library->table->description == nullptr) wrong(path, "has no description");
+  library->description = read_description(library->table->description, "the plug-in " + path);
+  require_functions(*library);
+  note_loaded(path, library->description);
+  return system_of(library);
+}
+
+CatalogueRow described(const std::string& json, const std::string& from, const std::string& why) {
+  auto library = std::make_shared<Library>();
+  library->description = read_description(json, from);
+  library->missing = why;
+  library->table = &absent(library->description.has_loss);
+  return system_of(library);
+}
+
+}  // namespace popflow::plugin

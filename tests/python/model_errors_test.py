@@ -1,0 +1,171 @@
+# label: fast
+"""Mistakes in models, and the sentences about them; none needs CasADi or a compiler."""
+
+import math
+
+import numpy as np
+import pytest
+
+from popflow.model import (
+    Model,
+    ModelError,
+    categorical,
+    cross_entropy,
+    finite,
+    logsumexp,
+    normal,
+    one_hot,
+    softmax,
+    uniform,
+    where,
+)
+from popflow.model.isserlis import degree, normal_mean
+from popflow.model.symbols import evaluated
+
+
+def model():
+    m = Model("toy", "a toy")
+    a = m.parameter("a", 1.0, "a number", low=0)
+    W = m.weights("W", np.zeros((4, 3)), "matrix")
+    x, y = m.data(finite(np.ones((5, 3)), np.arange(5.0)))
+    return m, a, W, x, y
+
+
+def log_of_negative():
+    m, a, W, x, _ = model()
+    m.loss(np.log(W.sum() - a) + x.sum())
+    m.require_finite()
+
+
+def probabilities_by_parameter():
+    m = Model("toy", "a toy")
+    a = m.parameter("a", 1.0, "a number")
+    w = m.weights("w", 0.0, "weight")
+    x = m.data(finite(np.arange(3.0), probability=np.array([1.0, 1.0, -1.0]) * a))
+    m.loss((w - x) ** 2)
+    m.require_finite()
+
+
+def another_model():
+    m, _, W, x, _ = model()
+    other = Model("other", "another")
+    v = other.weights("v", np.zeros(3), "vector")
+    m.loss((W @ x).sum() + (v * x).sum())
+
+
+MISTAKES = {
+    "shapes": (lambda: np.ones((16, 8)) @ model()[2],
+               "shapes do not fit in array @ W: array is 16 x 8, W is 4 x 3"),
+    "sum of shapes": (lambda: model()[2] + np.ones(4), "W is 4 x 3, array is 4"),
+    "no scalar": (lambda: (lambda m, a, W, x, y: m.loss(W @ x))(*model()),
+                  "the loss is 4; it must be a scalar"),
+    "if": (lambda: 1 if model()[1] > 0 else 2, "np.where(condition, a, b) instead of `if`"),
+    "math.exp": (lambda: math.exp(model()[1]), "np.exp, not math.exp"),
+    "in place": (lambda: model()[2].__setitem__((0, 0), 1.0), "cannot be changed in place"),
+    "index": (lambda: model()[2][7], "W[7]: index 7 is out of bounds"),
+    "unknown function": (lambda: np.linalg.inv(model()[2]), "np.inv is not available in models"),
+    "unknown ufunc": (lambda: np.arctan2(model()[1], 1.0), "np.arctan2 is not available"),
+    "three axes": (lambda: Model("t", "t").weights("W", np.zeros((2, 2, 2)), "m"),
+                   "the start of W has 3 axes; weights have at most two"),
+    "rows": (lambda: finite(np.ones((5, 3)), np.ones(4)), "have 5, 4 rows"),
+    "negative probability": (lambda: finite(np.ones(2), probability=[1, -1]),
+                             "probability of sample 1 of finite() is -1.0"),
+    "no probability": (lambda: finite(np.ones(2), probability=[0, 0]), "sum to 0"),
+    "NaN in data": (lambda: finite([1.0, np.nan]), "is nan at [1]"),
+    "NaN in the start": (lambda: Model("t", "t").weights("w", [0, np.inf], "m"),
+                         "the start of w is inf at [1]"),
+    "NaN of a term": (log_of_negative, "the term log(sum(W) - a) is nan"),
+    "probability by parameter": (probabilities_by_parameter, "must be finite, not negative"),
+    "another model": (another_model, "uses v, which belongs to another model"),
+    "twice": (lambda: (lambda m, *_: m.parameter("W", 1.0, "m"))(*model()),
+              "the name W is given twice"),
+    "name": (lambda: Model("My Model", "t"), "its name must be lower-case letters"),
+    "no meaning": (lambda: Model("t", "t").parameter("b", 1.0, ""), "has no meaning"),
+    "range": (lambda: Model("t", "t").parameter("b", -1.0, "m", low=0), "outside of its own range"),
+    "no data": (lambda: (lambda m: m.loss(m.weights("w", 0.0, "m") ** 2))(Model("t", "t")),
+                "has no data"),
+    "no weights in the loss": (lambda: (lambda m, a, W, x, y: m.loss(x.sum()))(*model()),
+                               "does not depend on any weights"),
+    "a law": (lambda: Model("t", "t").data(np.ones(3)), "data() takes laws"),
+    "start by data": (lambda: (lambda m, a, W, x, y: m.weights("v", x, "m"))(*model()),
+                      "the start of v depends on data_0 (of a single sample)"),
+    "event by data": (lambda: (lambda m, a, W, x, y: m.event("e", y, "m"))(*model()),
+                      "the event e depends on data_1"),
+    "no loss": (lambda: model()[0].require_complete(), "has no loss and no equations"),
+    "rate's shape": (lambda: (lambda m, a, W, x, y: m.rate(W, np.ones(3)))(*model()),
+                     "the rate of W is 3; W is 4 x 3"),
+    "label's shape": (lambda: cross_entropy(np.ones(3), np.ones(4)), "the label array is 4"),
+    "matrix of logits": (lambda: cross_entropy(np.ones((3, 3)), 1.0), "needs a vector of logits"),
+    "uniform": (lambda: uniform(1, 0), "low must be below high"),
+    "covariance": (lambda: normal(2, covariance=np.eye(3)), "must be 2 x 2"),
+    "indefinite": (lambda: normal(2, covariance=-np.eye(2)), "negative eigenvalue"),
+    "axes": (lambda: Model("t", "t").weights("w", np.zeros((2, 3)), "m", axes=["one"]),
+             "w has 2 axes (2 x 3), and 1 names"),
+    "text": (lambda: model()[2] * "three", "'three' is no number, array or symbol"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_the_models_terms(mistake):
+    make, sentence = MISTAKES[mistake]
+    with pytest.raises(ModelError) as raised:
+        make()
+    assert sentence in str(raised.value)
+
+
+def test_a_mean_without_an_exact_form_says_what_to_do():
+    m = Model("toy", "a toy")
+    w = m.weights("w", 0.5, "weight")
+    x = m.data(normal())
+    m.loss(np.exp(w * x))
+    with pytest.raises(ModelError, match="no polynomial of the data.*population_loss.*quadrature"):
+        normal_mean(m, m.sample_loss)
+    assert degree((w * x - 1) ** 2 * x) == 3
+    assert degree(np.sin(w) * x @ np.ones(1) if x.ndim else x * np.sin(w)) == 1
+
+
+def test_symbols_have_numpys_values():
+    rng = np.random.default_rng(3)
+    m = Model("toy", "a toy")
+    A, b = rng.normal(size=(3, 4)), rng.normal(size=4)
+    W, v = m.weights("W", A, "matrix"), m.weights("v", b, "vector")
+    pairs = [(lambda W, v: W @ v, None), (lambda W, v: (W * 2 - v) / (1 + v * v), None),
+             (lambda W, v: W.T @ W, None), (lambda W, v: np.sum(W, axis=0) + np.exp(v), None),
+             (lambda W, v: W[1:, [0, 2]], None), (lambda W, v: np.trace(W.T @ W), None),
+             (lambda W, v: np.outer(v, v), None), (lambda W, v: np.concatenate([v, v[:2]]), None),
+             (lambda W, v: np.tanh(W).mean(), None), (lambda W, v: abs(v) ** 1.5, None),
+             (lambda W, v: np.maximum(v, 0).sum() + W.max(), None),
+             (lambda W, v: 1.0 / np.linalg.norm(v), None), (lambda W, v: W.reshape(2, 6), None),
+             (lambda W, v: np.where(v > 0, v, -v), None), (lambda W, v: 2.0 ** v - v @ v, None),
+             (lambda W, v: np.stack([v, v]) @ W.T, None), (lambda W, v: np.diag(v) @ W.T, None)]
+    for formula, _ in pairs:
+        found, = evaluated([formula(W, v)], {id(W): A, id(v): b})
+        assert np.allclose(found, formula(A, b), rtol=1e-14, atol=1e-14)
+        assert found.shape == np.shape(formula(A, b))
+    soft, lse, hot, entropy, chosen = evaluated(
+        [softmax(v), logsumexp(v), one_hot(2.0, 4), cross_entropy(v, 2.0), where(v > 0, v, 0)],
+        {id(v): b})
+    assert np.allclose(soft, np.exp(b) / np.exp(b).sum())
+    assert np.isclose(lse, np.log(np.exp(b).sum())) and list(hot) == [0, 0, 1, 0]
+    assert np.isclose(entropy, -np.log(soft[2])) and (chosen == np.maximum(b, 0)).all()
+    big, = evaluated([logsumexp(v * 1000)], {id(v): np.ones(4)})
+    assert np.isclose(big, 1000 + np.log(4))
+
+
+def test_the_digest_of_a_model_tells_models_apart():
+    def made(power=2.0, start=0.0, rows=3, low=None):
+        m = Model("toy", "a toy")
+        w = m.weights("w", start, "weight")
+        m.parameter("a", 1.0, "a number", low=low)
+        x = m.data(finite(np.arange(float(rows))))
+        m.loss((w - x) ** power)
+        return m.digest()
+    assert made() == made()
+    assert len({made(), made(power=4.0), made(start=1.0), made(rows=4), made(low=0)}) == 5
+
+
+def test_a_categorical_law_counts_classes():
+    m = Model("toy", "a toy")
+    label = m.data(categorical([1.0, 2.0, 1.0]))
+    rows, weight = m.laws[0][0].arrays[0], m.laws[0][0].probability
+    assert label.shape == () and list(rows) == [0, 1, 2] and list(weight.value) == [1, 2, 1]
