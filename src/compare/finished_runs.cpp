@@ -229,7 +229,7 @@ GroupSpec layout_of(const Compared& compared, const RunConfig& config, unsigned 
                                                  {"run_groups", joined(groups)}});
   if (!compared.rungs.empty()) root.attributes.push_back({"problem", groups.front() + "/problem"});
   root.groups.push_back(parameters_group(config));
-  root.groups.push_back(provenance_group(threads, system));
+  root.groups.push_back(provenance_group(threads, compared.system));
   return root;
 }
 
