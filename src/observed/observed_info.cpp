@@ -5,7 +5,6 @@
 #include "observed/stop_condition.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
-#include "training/training_plan.hpp"
 
 namespace popflow {
 
@@ -78,8 +77,9 @@ const ObservableInfo& scheduled_learning_rate() {
 }
 
 bool has_schedule(const Parameters& options) {
-  const std::optional<TrainingPlan> plan = training_plan(options);
-  return plan && !plan->schedule.is_constant();
+  if (options.find("learning-rate-schedule") == nullptr) return false;
+  return options.word("learning-rate-schedule") != "constant" || options.has("warmup") ||
+         options.has("warmup-steps");
 }
 
 bool records_sharpness(const Parameters& options) {

@@ -105,6 +105,7 @@ void require_same_source(const DataFile& file) {
 }
 
 std::string description_in(const DataFile& file) {
+  if (!file.has_group("provenance")) return "";  // a file that popflow did not write
   return file.text_attribute("provenance", "plugin_description").value_or("");
 }
 

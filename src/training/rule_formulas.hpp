@@ -35,6 +35,22 @@ struct RuleInstant {
   Number corrected2;  ///< the same of u
 };
 
+/// The same instant for all trajectories, or all entries, of a Pack.
+template <class Number>
+POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) {
+  const RuleNumbers<double>& of = now.of;
+  return {{of.learning_rate, of.beta1, of.beta2, of.epsilon, of.coupled, of.decoupled},
+          now.s,
+          now.length,
+          now.kappa1,
+          now.kappa2,
+          now.relaxed1,
+          now.relaxed2,
+          now.bound,
+          now.corrected1,
+          now.corrected2};
+}
+
 /// Arrays of a rule, one entry for each of the System's; m and u are null where the rule has none.
 template <class Number>
 struct RuleArrays {
