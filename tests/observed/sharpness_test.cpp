@@ -72,9 +72,12 @@ Toy quadratic(double curvature, double start) {
   return toy;
 }
 
-/// Size of a quadratic's x after many steps of a rule at this learning rate, over that at the
-/// start.
-double growth(const UpdateRule& rule, double curvature, double rate) {
+/// Size of a quadratic's x over steps of a rule, over that at the start.
+struct Growth {
+  double most = 0;  ///< at any of them: a rule that divides by the gradient's size soon stops
+  double last = 0;  ///< at the last ones
+};
+Growth growth(const UpdateRule& rule, double curvature, double rate) {
   TrainingPlan plan;
   plan.rule = &rule;
   plan.numbers.learning_rate = rate;
@@ -86,15 +89,15 @@ double growth(const UpdateRule& rule, double curvature, double rate) {
       std::make_unique<ToySystem>(quadratic(curvature, kStart)), std::move(plan));
   Workers workers(1);
   SgdDriver driver(*toy, workers, {.learning_rate = rate, .batch_size = 1});
-  Growth growth;
+  Growth found;
   for (int step = 1; step < 1000; ++step) {
     (void)driver.advance(rate * step);
     const double size = std::abs(driver.state()[0]) / kStart;
-    growth.most = std::max(growth.most, size);
-    if (step == 990) growth.last = 0;
-    growth.last = std::max(growth.last, size);
+    found.most = std::max(found.most, size);
+    if (step == 990) found.last = 0;
+    found.last = std::max(found.last, size);
   }
-  return growth;
+  return found;
 }
 
 }  // namespace
