@@ -71,7 +71,7 @@ Sharpness::Sharpness(const System& system, const Parameters& own)
   const bool reduced = is_reduced(system_.info(), own);
   if (const std::string why = why_no_hessian(can_, reduced); !why.empty())
     throw UsageError("--sharpness: " + system_.info().name + " has no Hessian here: " + why);
-  reduced_ = !can_.gradient_flow;
+  reduced_ = reduced && (!can_.gradient_flow || size_ <= kLargestDense);
   if (reduced_ && size_ > kLargestDense)
     throw UsageError("--sharpness: these coordinates of " + system_.info().name + " have " +
                      std::to_string(size_) + " numbers, and at most " +
@@ -173,16 +173,16 @@ double Sharpness::of_dense_jacobian(StateView x, double t) const {
 
 double Sharpness::by_products(StateView x, double t) const {
   const StateView own{x.first(size_), x.regime};
-  std::vector<double> root(size_);
+  // With -J_f = D H and the rule's scales p: p^(1/2) D^(-1/2) (-J_f) D^(1/2) p^(1/2).
+  std::vector<double> scales(size_, 1.0), left(size_), right(size_);
+  if (trained_ != nullptr && trained_->scales_steps() && !trained_->step_scales(x, t, scales))
+    return std::nan("");
   std::vector<double> first = start_;
-  if (trained_ != nullptr && trained_->scales_steps()) {
-    if (!trained_->step_scales(x, t, root)) return std::nan("");
-    for (std::size_t i = 0; i < size_; ++i) root[i] = std::sqrt(root[i] * diagonal_[i]);
-  } else {
-    for (std::size_t i = 0; i < size_; ++i) root[i] = std::sqrt(diagonal_[i]);
+  for (std::size_t i = 0; i < size_; ++i) {
+    right[i] = std::sqrt(scales[i] * diagonal_[i]);
+    left[i] = diagonal_[i] > 0 ? std::sqrt(scales[i] / diagonal_[i]) : 0;
+    if (!(right[i] > 0)) first[i] = 0;
   }
-  for (std::size_t i = 0; i < size_; ++i)
-    if (!(root[i] > 0)) first[i] = 0;
   Eigen::MatrixXd j;
   if (can_.jacobian && size_ <= kLargestDense) {
     j.resize(static_cast<Eigen::Index>(size_), static_cast<Eigen::Index>(size_));
@@ -191,13 +191,13 @@ double Sharpness::by_products(StateView x, double t) const {
   }
   std::vector<double> scaled(size_);
   const auto apply = [&](std::span<const double> v, std::span<double> out) {
-    for (std::size_t i = 0; i < size_; ++i) scaled[i] = root[i] * v[i];
+    for (std::size_t i = 0; i < size_; ++i) scaled[i] = right[i] * v[i];
     if (j.size() > 0)
       Eigen::Map<Eigen::VectorXd>(out.data(), j.rows()) =
           j * Eigen::Map<const Eigen::VectorXd>(scaled.data(), j.rows());
     else
       multiply(own, t, scaled, out);
-    for (std::size_t i = 0; i < size_; ++i) out[i] = root[i] > 0 ? -out[i] / root[i] : 0;
+    for (std::size_t i = 0; i < size_; ++i) out[i] *= -left[i];
   };
   const LargestEigenvalue found =
       largest_eigenvalue(apply, std::move(first), kTolerance, kMostProducts);

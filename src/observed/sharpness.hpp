@@ -53,7 +53,7 @@ class Sharpness {
   const Trained* trained_;  ///< null under plain SGD
   std::size_t size_;
   Capabilities can_;
-  bool reduced_ = false;          ///< coordinates whose gradient is not that of their loss
+  bool reduced_ = false;          ///< reduced coordinates, whose Jacobian is taken whole
   std::vector<double> diagonal_;  ///< of the preconditioner; 0 where it removes an entry
   std::vector<double> start_;     ///< a vector in general position that its projection keeps
 };

