@@ -37,10 +37,12 @@ LargestEigenvalue largest_eigenvalue(
   Eigen::MatrixXd projected = Eigen::MatrixXd::Zero(most, most);  // its upper triangle
   Eigen::VectorXd image(static_cast<Index>(n));
   basis.col(0) = first / norm;
-  Index known = 0;  // columns whose images are in `projected`
+  Index known = 0;     // columns whose images are in `projected`
+  double largest = 0;  // norm of an image
   for (std::size_t products = 0; products < most_products; ++products) {
     apply({basis.col(known).data(), n}, {image.data(), n});
     if (!image.allFinite()) return {std::nan(""), std::nan(""), false};
+    largest = std::max(largest, image.norm());
     const auto so_far = basis.leftCols(known + 1);
     const Eigen::VectorXd along = so_far.transpose() * image;
     projected.col(known).head(known + 1) = along;
@@ -52,7 +54,8 @@ LargestEigenvalue largest_eigenvalue(
     // To solve the small problem after every product would cost more than the products.
     constexpr Index kBetween = 5;
     const bool looks = known < kBetween || known % kBetween == 0 || known == most;
-    if (!looks && rest > 0) {
+    // Where the basis spans all that the operator reaches, the rest is rounding: no direction.
+    if (!looks && rest > kRoundingOfOperator * largest) {
       basis.col(known) = image / rest;
       continue;
     }

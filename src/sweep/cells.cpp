@@ -130,6 +130,11 @@ void refuse_too_many(double cells, std::uint64_t runs) {
                      "; there can be at most 2^53 runs in all");
 }
 
+/// Options that earlier sweeps did not have, and whose defaults leave the numbers as they were.
+bool was_added_later(const std::string& option) {
+  return is_of_training(option) || option == "record-observables" || option == "sharpness";
+}
+
 }  // namespace
 
 Shard parse_shard(const std::string& text) {
@@ -318,7 +323,7 @@ std::string Cells::hash() const {
     const auto before = before_there_was_a_choice().find(option);
     const bool as_before =
         (before != before_there_was_a_choice().end() && line == option + " = " + before->second) ||
-        (is_of_training(option) && sweep_.options.text(option) == defaults.text(option));
+        (was_added_later(option) && sweep_.options.text(option) == defaults.text(option));
     if (decides_numbers(option) && !as_before) all += line + "\n";
   }
   return text::hexadecimal(XXH3_64bits(all.data(), all.size()));

@@ -1,7 +1,7 @@
 #include "training/update_rules.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "popflow/error.hpp"
 #include "text/text.hpp"
@@ -37,16 +37,18 @@ struct StepEntries {
     const std::size_t packed = alike ? of.number / kLanes * kLanes : 0;
     const RuleInstant<Number> wide = widened<Number>(now);
     for (std::size_t i = 0; i < packed; i += kLanes) {
-      Number part[4];
+      // Rows of x, m, u and g: the arrays themselves need not be aligned.
+      alignas(64) double rows[4][kLanes] = {};
       double* const arrays[] = {to.x, to.m, to.u};
-      std::memcpy(&part[3], g + i, sizeof(Number));
+      std::copy_n(g + i, kLanes, rows[3]);
       for (std::size_t k = 0; k < 3; ++k)
-        if (arrays[k] != nullptr) std::memcpy(&part[k], arrays[k] + i, sizeof(Number));
-      rules::step_all<Rule>(wide, RuleEntries{1, {}, {}}, &part[3],
-                            RuleArrays<Number>{&part[0], to.m != nullptr ? &part[1] : nullptr,
-                                               to.u != nullptr ? &part[2] : nullptr});
+        if (arrays[k] != nullptr) std::copy_n(arrays[k] + i, kLanes, rows[k]);
+      const auto row = [&](std::size_t k) { return reinterpret_cast<Number*>(rows[k]); };
+      rules::step_all<Rule>(wide, RuleEntries{1, {}, {}}, static_cast<const Number*>(row(3)),
+                            RuleArrays<Number>{row(0), to.m != nullptr ? row(1) : nullptr,
+                                               to.u != nullptr ? row(2) : nullptr});
       for (std::size_t k = 0; k < 3; ++k)
-        if (arrays[k] != nullptr) std::memcpy(arrays[k] + i, &part[k], sizeof(Number));
+        if (arrays[k] != nullptr) std::copy_n(rows[k], kLanes, arrays[k] + i);
     }
     const auto rest = [&](double* array) { return array != nullptr ? array + packed : nullptr; };
     rules::step_all<Rule>(now, RuleEntries{of.number - packed, of.rates, of.zero}, g + packed,

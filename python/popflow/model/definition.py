@@ -485,8 +485,9 @@ class Model:
                              "begin with a letter")
         if not isinstance(meaning, str) or not meaning.strip():
             raise ModelError(f"the {what} {name} has no meaning; say in a few words what it is")
-        for row in [*self.parameters, *self.fields, *self.observables, *self.invariants,
-                    *self.events, *self.constants, *self.derived, *self.arrays]:
+        rows: list[Any] = [*self.parameters, *self.fields, *self.observables, *self.invariants,
+                           *self.events, *self.constants, *self.derived, *self.arrays]
+        for row in rows:
             if row.name == name:
                 raise ModelError(f"the name {name} is given twice")
 

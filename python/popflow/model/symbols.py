@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -163,7 +163,7 @@ class Symbol:
         raise ModelError(f"{self.label} has no value before the model runs; use NumPy's functions "
                          "on it (np.exp, not math.exp)")
 
-    __int__ = __index__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __float__
 
     def __repr__(self) -> str:
         return f"<{self.label}: {told(self.shape)}>"
@@ -295,7 +295,7 @@ def stacked(parts: Sequence[Symbol], axis: int = 0) -> Symbol:
                          + ", ".join(f"{part.label} is {told(part.shape)}" for part in parts))
     (shape,) = shapes
     all_parts = joined(parts, (len(parts), *shape), f"[{', '.join(p.label for p in parts)}]")
-    return all_parts if axis == 0 else np.transpose(all_parts)
+    return all_parts if axis == 0 else cast(Symbol, np.transpose(cast(Any, all_parts)))
 
 
 def concatenated(parts: Sequence[Any], axis: int = 0) -> Symbol:
@@ -358,7 +358,7 @@ def reduced(op: str, of: Symbol, axis: Any, others: dict[str, Any]) -> Symbol:
     """The sum or maximum along an axis; None: of all entries."""
     for name, value in others.items():
         if value not in (None, False) and not (name == "dtype" and value is float) \
-                and not isinstance(value, type(np._NoValue)):
+                and not isinstance(value, type(getattr(np, "_NoValue"))):
             raise ModelError(f"{op}({of.label}) takes no {name} in models")
     label = f"{op}({of.label})"
     if axis is None or of.ndim <= 1:
@@ -402,7 +402,7 @@ def softmax(z: Any) -> Symbol:
     symbol = as_symbol(z)
     if symbol.ndim != 1:
         raise ModelError(f"softmax({symbol.label}) needs a vector; it is {told(symbol.shape)}")
-    return np.exp(symbol - logsumexp(symbol))
+    return cast(Symbol, np.exp(cast(Any, symbol - logsumexp(symbol))))
 
 
 def one_hot(index: Any, classes: int) -> Symbol:
@@ -436,7 +436,7 @@ def norm(x: Any, *others: Any, **more: Any) -> Symbol:
         raise ModelError("np.linalg.norm in models is the root of the sum of squares; it takes no "
                          "ord and axis")
     symbol = as_symbol(x)
-    return np.sqrt((symbol * symbol).sum())
+    return cast(Symbol, np.sqrt(cast(Any, (symbol * symbol).sum())))
 
 
 FUNCTIONS: dict[str, Callable] = {
