@@ -36,8 +36,8 @@ def test_every_rule_moves_every_system_in_every_mode():
                 for mode in MODES:
                     out = path(folder, "run.h5")
                     popflow("run", system, *words, *mode, *RATE, "--optimizer", rule, "--t-end", 0.1,
-                            "--saves", 3, "--force", "-o", out, "--batch-noise-in-variance",
-                            "--weight-decay", 0.1, code=0)
+                            "--saves", 3, "--force", "-o", out, "--weight-decay", 0.1,
+                            *(["--batch-noise-in-variance"] if rule == "signsgd" else []), code=0)
                     with h5py.File(out) as file:
                         loss = file["loss"][()]
                         check(np.isfinite(loss).all(), f"{system} {rule} {mode}")

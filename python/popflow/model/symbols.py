@@ -358,7 +358,7 @@ def reduced(op: str, of: Symbol, axis: Any, others: dict[str, Any]) -> Symbol:
     """The sum or maximum along an axis; None: of all entries."""
     for name, value in others.items():
         if value not in (None, False) and not (name == "dtype" and value is float) \
-                and not isinstance(value, type(getattr(np, "_NoValue"))):
+                and not isinstance(value, type(cast(Any, np)._NoValue)):
             raise ModelError(f"{op}({of.label}) takes no {name} in models")
     label = f"{op}({of.label})"
     if axis is None or of.ndim <= 1:
