@@ -33,6 +33,8 @@ struct RuleInstant {
   Number bound;       ///< largest m^2/u that any gradients give, by Cauchy and Schwarz
   Number corrected1;  ///< 1 - beta1^k, by which m is divided; 0 before the first step
   Number corrected2;  ///< the same of u
+  Number ahead;       ///< length/corrected1, of discrete steps
+  Number spread;      ///< corrected2^(-1/2), of discrete steps
 };
 
 /// The same instant for all trajectories, or all entries, of a Pack.
@@ -48,7 +50,9 @@ POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) 
           now.relaxed2,
           now.bound,
           now.corrected1,
-          now.corrected2};
+          now.corrected2,
+          now.ahead,
+          now.spread};
 }
 
 /// Arrays of a rule, one entry for each of the System's; m and u are null where the rule has none.
@@ -110,6 +114,9 @@ POPFLOW_MATH_INLINE Number sign(const Number& g) {
 }
 
 struct Sgd {
+  /// Whether a step takes a root or a quotient for each entry, so that it pays to take several
+  /// entries at a time by hand.
+  static constexpr bool kRoots = false;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N&) {
     x += now.length * rate * g;
@@ -127,6 +134,7 @@ struct Sgd {
 
 /// Heavy ball. Its flow is off by O(eta) at a fixed beta.
 struct Momentum {
+  static constexpr bool kRoots = false;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
     m = now.of.beta1 * m + g;
@@ -147,6 +155,7 @@ struct Momentum {
 };
 
 struct Nesterov {
+  static constexpr bool kRoots = false;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
     m = now.of.beta1 * m + g;
@@ -167,6 +176,7 @@ struct Nesterov {
 };
 
 struct RmsProp {
+  static constexpr bool kRoots = true;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N& u) {
     u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
@@ -189,11 +199,12 @@ struct RmsProp {
 };
 
 struct Adam {
+  static constexpr bool kRoots = true;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N& u) {
     m = now.of.beta1 * m + (1 - now.of.beta1) * g;
     u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
-    x += now.length * rate * (m / now.corrected1) / (root(N(u / now.corrected2)) + now.of.epsilon);
+    x += now.ahead * rate * m / (root(u) * now.spread + now.of.epsilon);
   }
   template <class N>
   static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N& m,
@@ -218,6 +229,7 @@ struct Adam {
 
 /// Its flow and its SDE are those of Gaussian gradients, whose sign has the mean erf(f/sqrt(2 d)).
 struct SignSgd {
+  static constexpr bool kRoots = false;
   template <class N>
   static N mean_sign(const N& f, const N& d) {
     const N spread = root(N(2 * d));
@@ -324,6 +336,8 @@ struct RuleClock {
     now.s = s;
     now.length = h * s;
     correct(now, k);
+    now.ahead = now.length / now.corrected1;
+    now.spread = 1 / math::sqrt(now.corrected2);
     return now;
   }
   /// Of a step of the SDE, of length h, that ends at time t.

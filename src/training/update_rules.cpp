@@ -38,7 +38,7 @@ struct StepEntries {
     const RuleInstant<Number> wide = widened<Number>(now);
     for (std::size_t i = 0; i < packed; i += kLanes) {
       // Rows of x, m, u and g: the arrays themselves need not be aligned.
-      alignas(64) double rows[4][kLanes] = {};
+      alignas(64) double rows[4][kLanes];
       double* const arrays[] = {to.x, to.m, to.u};
       std::copy_n(g + i, kLanes, rows[3]);
       for (std::size_t k = 0; k < 3; ++k)
@@ -111,8 +111,11 @@ double limit_of_adam(const RuleNumbers<double>& of) { return 2 * (1 + of.beta1) 
 /// A row with the formulas of a rule.
 template <class Rule>
 UpdateRule of(UpdateRule row) {
-  row.step = lanes::widest<StepEntries<Rule>, const RuleInstant<double>&, const RuleEntries&,
-                           const double*, RuleArrays<double>>();
+  if constexpr (Rule::kRoots)
+    row.step = lanes::widest<StepEntries<Rule>, const RuleInstant<double>&, const RuleEntries&,
+                             const double*, RuleArrays<double>>();
+  else
+    row.step = rules::step_all<Rule, double>;
   row.flow = rules::flow_of_all<Rule, double>;
   row.noisy_step = rules::noisy_step_of_all<Rule, double>;
   row.step_rows = lanes::widest<StepRows<Rule>, const UpdateRule&, const RuleRows&>();

@@ -85,6 +85,41 @@ TEST_CASE("every rule takes PyTorch's steps", "[fast][training]") {
   CHECK(checked == 11 * 12 * 4);
 }
 
+TEST_CASE("entries of large states step as each alone does", "[fast][training]") {
+  constexpr std::size_t kSize = 37;  // two packs, and some more
+  for (const UpdateRule& rule : update_rules()) {
+    TrainingPlan plan;
+    plan.rule = &rule;
+    plan.numbers.coupled = 0.1;
+    std::vector<double> start(kSize);
+    for (std::size_t i = 0; i < kSize; ++i) start[i] = std::sin(static_cast<double>(i + 1));
+    const auto all = trained({.start = start, .rhs = {}}, plan);
+    std::vector<double> x(all->shape().state_size());
+    all->start(x);
+    std::vector<std::vector<double>> alone;
+    std::vector<std::unique_ptr<System>> systems;
+    for (std::size_t i = 0; i < kSize; ++i) {
+      systems.push_back(trained({.start = {start[i]}, .rhs = {}}, plan));
+      alone.emplace_back(systems[i]->shape().state_size());
+      systems[i]->start(alone[i]);
+    }
+    for (int k = 1; k <= 5; ++k) {
+      std::vector<double> g(kSize);
+      for (std::size_t i = 0; i < kSize; ++i)
+        g[i] = std::cos(static_cast<double>(k) * static_cast<double>(i));
+      for (std::size_t i = 0; i < kSize; ++i) {
+        std::vector<double> one{g[i]};
+        systems[i]->capabilities().training->step(alone[i], 0.01 * (k - 1), 0.01, k, one);
+      }
+      all->capabilities().training->step(x, 0.01 * (k - 1), 0.01, k, g);
+    }
+    INFO(rule.name);
+    for (std::size_t i = 0; i < kSize; ++i)
+      for (std::size_t part = 0; part <= rule.memory(); ++part)
+        CHECK(x[i + part * kSize] == alone[i][part]);
+  }
+}
+
 TrainingPlan plan_of(const std::string& rule, double rate, double beta = 0.9) {
   TrainingPlan plan;
   plan.rule = &update_rule(rule);
