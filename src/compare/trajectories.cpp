@@ -247,10 +247,12 @@ class Reader {
 /// Names that all have.
 Names shared_observables(const std::vector<Trajectories>& given) {
   Names shared;
-  for (const auto& [name, values] : given.front().observables)
+  for (const auto& observable : given.front().observables) {
+    const std::string& name = observable.first;
     if (std::all_of(given.begin(), given.end(),
                     [&](const Trajectories& of) { return of.observables.contains(name); }))
       shared.push_back(name);
+  }
   return shared;
 }
 
