@@ -7,7 +7,8 @@
 
 namespace popflow {
 
-/// What options of `run` watch of a System besides its own observables (observed/observed.hpp).
+/// A System with things that options of `run` watch besides its own observables
+/// (observed/observed.hpp).
 class Watched {
  public:
   virtual ~Watched() = default;
@@ -24,12 +25,12 @@ class Watched {
   virtual void rule_numbers(double t, std::span<double> values) const = 0;
 };
 
-/// What is watched of a System besides its own observables; null if nothing is.
+/// The System as one that is watched; null if nothing is watched besides its observables.
 inline const Watched* watched(const System& system) {
   return dynamic_cast<const Watched*>(&system);
 }
 
-/// The same where a condition ends the run; null if none does.
+/// The System as one that is watched, where a condition ends the run; null if none does.
 inline const Watched* stopping(const System& system) {
   const Watched* const found = watched(system);
   return found != nullptr && found->stops() ? found : nullptr;

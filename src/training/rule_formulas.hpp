@@ -37,7 +37,7 @@ struct RuleInstant {
   Number spread;      ///< corrected2^(-1/2), of discrete steps
 };
 
-/// The same instant for all trajectories, or all entries, of a Pack.
+/// An instant that all trajectories, or all entries, of a Pack share.
 template <class Number>
 POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) {
   const RuleNumbers<double>& of = now.of;
@@ -253,7 +253,7 @@ struct SignSgd {
   }
 };
 
-/// What all rules have in common: the decay of weights, and the factors on rates.
+/// An entry with the parts that all rules share: the decay of weights, and the factor on its rate.
 template <class N>
 struct Entry {
   double rate;
@@ -318,7 +318,7 @@ struct RuleClock {
   RuleNumbers<Number> of;
   bool corrects_bias = false;
 
-  /// At time t, of a flow, or at the end of a step of an SDE.
+  /// Instant at time t of a flow, or at the end of a step of an SDE.
   [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> at(const Number& t, const Number& s) const {
     RuleInstant<Number> now{};
     now.of = of;
@@ -328,7 +328,7 @@ struct RuleClock {
     correct(now, t / of.learning_rate);
     return now;
   }
-  /// Of the discrete rule's step number k, of length h.
+  /// Instant of the discrete rule's step number k, of length h.
   [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> of_step(const Number& k, const Number& h,
                                                                 const Number& s) const {
     RuleInstant<Number> now{};
@@ -340,7 +340,7 @@ struct RuleClock {
     now.spread = 1 / math::sqrt(now.corrected2);
     return now;
   }
-  /// Of a step of the SDE, of length h, that ends at time t.
+  /// Instant of a step of the SDE, of length h, that ends at time t.
   [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> of_noisy_step(const Number& t,
                                                                       const Number& h,
                                                                       const Number& s) const {

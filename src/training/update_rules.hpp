@@ -49,7 +49,7 @@ struct UpdateRule {
   /// A step of the rule's SDE: moves m and u, then x by them.
   void (*noisy_step)(const RuleInstant<double>& now, const RuleEntries& of,
                      const NoisyGradients<double>& g, RuleArrays<double> to) = nullptr;
-  /// The same three in lanes, with the same bits.
+  /// These three in lanes, with the bits of a single trajectory.
   void (*step_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
   void (*flow_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
   void (*noisy_step_rows)(const UpdateRule& rule, const RuleRows& rows) = nullptr;
