@@ -64,6 +64,7 @@ std::string said_of_shared_numbers(const std::vector<RungOptions>& rungs,
 template <class Value>
 std::vector<const Value*> pointers_to(const std::vector<Value>& values) {
   std::vector<const Value*> pointers;
+  pointers.reserve(values.size());
   for (const Value& value : values) pointers.push_back(&value);
   return pointers;
 }

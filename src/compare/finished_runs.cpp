@@ -94,6 +94,7 @@ void require_same_times(const FinishedRung& first, const FinishedRung& other) {
 /// Runs with the same seed and number share their random numbers.
 std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
   std::vector<RungOptions> all;
+  all.reserve(rungs.size());
   for (const FinishedRung& rung : rungs) all.push_back(rung.options());
   return said_of_shared_numbers(all, [&](std::size_t i, std::size_t j) {
     const Parameters &a = rungs[i].config.options, &b = rungs[j].config.options;
@@ -302,6 +303,7 @@ void compare_all(const Compared& compared, const ComparisonOptions& given, Traje
   };
   numbers.first_times = [&](std::size_t happening) {
     std::vector<FirstTimes> of_rungs;
+    of_rungs.reserve(times.size());
     for (const std::vector<FirstTimes>& rung : times) of_rungs.push_back(rung[happening]);
     return of_rungs;
   };
@@ -359,7 +361,7 @@ std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& fi
   for (const FinishedFile& file : of_others)
     compared.given.push_back(read_trajectories(file, system, learning_rate));
   if (of_others.empty())
-    compared.system = *system;
+    compared.system = recorded.value();
   else
     compared.system = system == nullptr ? system_of(compared.given)
                                         : with_observables_of(*system, compared.given);
