@@ -70,7 +70,7 @@ def arrays(name: str, of: Mapping[str, Any] | xarray.Dataset) -> dict[str, np.nd
     found = {}
     for variable in map(str, of.variables):
         array = of[variable]
-        # Of a popflow file there are fields and problems, too.
+        # A popflow file has fields and problems, too.
         if array.dtype.kind not in "biuf" or not set(map(str, array.dims)) <= {"run", *AXES}:
             continue
         order = [axis for axis in ("run", *AXES) if axis in array.dims]

@@ -46,7 +46,7 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
   for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
   trajectories_ = text::split_words(attribute(file_, "", "trajectories"));
   const DataFile& first = rungs_.front();
-  // Those that not all files have, popflow's or others', are not compared.
+  // Observables that some of the files lack, popflow's or others', are not compared.
   const DataFile& lists = trajectories_.empty() ? first : file_;
   for (const std::string& name : text::split_words(attribute(lists, "", "observables")))
     if (file_.has_dataset(name + "_mean"))

@@ -9,6 +9,7 @@
 #include "endings.hpp"
 #include "flow/block_dopri5.hpp"
 #include "flow/event_watch.hpp"
+#include "flow/kinks.hpp"
 #include "flow/non_finite.hpp"
 #include "flow/normalised_dopri5.hpp"
 #include "flow/pace.hpp"
@@ -130,9 +131,7 @@ Outcome FlowDriver::ended(Outcome::Kind kind, const std::string& message) const 
 bool FlowDriver::at_rest() const { return in_->switching && in_->switching->at_rest(view()); }
 
 double FlowDriver::next_stop(double target) const {
-  if (!in_->training) return target;
-  const double kink = in_->training->next_kink(time());
-  return kink < target ? std::nextafter(kink, 0.0) : target;
+  return stop_before_kink(in_->training, time(), target);
 }
 
 void FlowDriver::pass_kink() {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "endings.hpp"
+#include "flow/kinks.hpp"
 #include "flow/non_finite.hpp"
 #include "flow/step_length.hpp"
 #include "steppers/stepper.hpp"
@@ -63,12 +64,6 @@ void LaneBank::fill(std::size_t lane) {
   load(lane);
 }
 
-double LaneBank::next_stop(const LaneFlow& flow, double t) {
-  if (!flow.training) return flow.target;
-  const double kink = flow.training->next_kink(t);
-  return kink < flow.target ? std::nextafter(kink, 0.0) : flow.target;
-}
-
 void LaneBank::load(std::size_t lane) {
   ++moving_;
   const LaneFlow& flow = flow_in(lane);
@@ -107,7 +102,7 @@ void LaneBank::begin_fresh() {
       pace_.begin(
           lane,
           {.control = control,
-           .target = next_stop(flow, control.at.t),
+           .target = stop_before_kink(flow.training, control.at.t, flow.target),
            .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
            .interval = flow.interval},
           steps_.h);

@@ -54,8 +54,6 @@ class LaneBank {
   void fill(std::size_t lane);
   /// Writes the flow into its lane.
   void load(std::size_t lane);
-  /// Where the flow's steps end next: at its target, or just before a kink of the learning rate.
-  [[nodiscard]] static double next_stop(const LaneFlow& flow, double t);
   /// Starts the flows that have just been given a lane.
   void begin_fresh();
   /// Stores the state of the lane back into its flow.

@@ -55,7 +55,8 @@ POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) 
           now.spread};
 }
 
-/// Arrays of a rule, one entry for each of the System's; m and u are null where the rule has none.
+/// Arrays of a rule, one entry for each of the System's. Nobody reads an m or u that the rule
+/// lacks.
 template <class Number>
 struct RuleArrays {
   Number *x, *m, *u;
@@ -113,10 +114,10 @@ POPFLOW_MATH_INLINE Number sign(const Number& g) {
   return math::select(g > 0, Number(1), math::select(g < 0, Number(-1), Number(g * 0)));
 }
 
+// kHasM and kHasU say which moments a rule carries.
+
 struct Sgd {
-  /// Whether a step takes a root or a quotient for each entry, so that it pays to take several
-  /// entries at a time by hand.
-  static constexpr bool kRoots = false;
+  static constexpr bool kHasM = false, kHasU = false;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N&) {
     x += now.length * rate * g;
@@ -134,7 +135,7 @@ struct Sgd {
 
 /// Heavy ball. Its flow is off by O(eta) at a fixed beta.
 struct Momentum {
-  static constexpr bool kRoots = false;
+  static constexpr bool kHasM = true, kHasU = false;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
     m = now.of.beta1 * m + g;
@@ -155,7 +156,7 @@ struct Momentum {
 };
 
 struct Nesterov {
-  static constexpr bool kRoots = false;
+  static constexpr bool kHasM = true, kHasU = false;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
     m = now.of.beta1 * m + g;
@@ -176,7 +177,7 @@ struct Nesterov {
 };
 
 struct RmsProp {
-  static constexpr bool kRoots = true;
+  static constexpr bool kHasM = false, kHasU = true;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N& u) {
     u = now.of.beta2 * u + (1 - now.of.beta2) * g * g;
@@ -199,7 +200,7 @@ struct RmsProp {
 };
 
 struct Adam {
-  static constexpr bool kRoots = true;
+  static constexpr bool kHasM = true, kHasU = true;
   template <class N>
   static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N& u) {
     m = now.of.beta1 * m + (1 - now.of.beta1) * g;
@@ -229,7 +230,7 @@ struct Adam {
 
 /// Its flow and its SDE are those of Gaussian gradients, whose sign has the mean erf(f/sqrt(2 d)).
 struct SignSgd {
-  static constexpr bool kRoots = false;
+  static constexpr bool kHasM = false, kHasU = false;
   template <class N>
   static N mean_sign(const N& f, const N& d) {
     const N spread = root(N(2 * d));
@@ -271,8 +272,8 @@ void step_all(const RuleInstant<N>& now, const RuleEntries& of, const N* g, Rule
   for (std::size_t i = 0; i < of.number; ++i) {
     const Entry<N> entry(now, of, i, to.x[i], g[i]);
     to.x[i] -= now.length * entry.rate * now.of.decoupled * entry.theta;
-    Rule::step(now, entry.rate, entry.g, to.x[i], to.m != nullptr ? to.m[i] : none,
-               to.u != nullptr ? to.u[i] : none);
+    Rule::step(now, entry.rate, entry.g, to.x[i], Rule::kHasM ? to.m[i] : none,
+               Rule::kHasU ? to.u[i] : none);
   }
 }
 
@@ -284,10 +285,9 @@ void flow_of_all(const RuleInstant<N>& now, const RuleEntries& of, const N* f, c
   for (std::size_t i = 0; i < of.number; ++i) {
     const Entry<N> entry(now, of, i, at.x[i], f[i]);
     N& dx = derivative.x[i];
-    Rule::flow(now, entry.rate, entry.g, d != nullptr ? d[i] : zero,
-               at.m != nullptr ? at.m[i] : zero, at.u != nullptr ? at.u[i] : zero, dx,
-               derivative.m != nullptr ? derivative.m[i] : none,
-               derivative.u != nullptr ? derivative.u[i] : none);
+    Rule::flow(now, entry.rate, entry.g, d != nullptr ? d[i] : zero, Rule::kHasM ? at.m[i] : zero,
+               Rule::kHasU ? at.u[i] : zero, dx, Rule::kHasM ? derivative.m[i] : none,
+               Rule::kHasU ? derivative.u[i] : none);
     dx -= now.s * entry.rate * now.of.decoupled * entry.theta;
   }
 }
@@ -306,7 +306,7 @@ void noisy_step_of_all(const RuleInstant<N>& now, const RuleEntries& of, const N
     Rule::noisy_step(
         now, entry.rate,
         Noisy<N>{entry.g, d, N(g.noise[i] / g.h), squares, N(g.h / now.of.learning_rate)}, to.x[i],
-        to.m != nullptr ? to.m[i] : none, to.u != nullptr ? to.u[i] : none);
+        Rule::kHasM ? to.m[i] : none, Rule::kHasU ? to.u[i] : none);
   }
 }
 

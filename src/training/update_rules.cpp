@@ -23,12 +23,16 @@ struct PacksOf {
   }
 };
 
+/// Calls that take Packs of every width.
+struct AnyWidth {
+  template <std::size_t>
+  static constexpr bool takes = true;
+};
+
 /// A step of one trajectory, sixteen entries at a time: a state that is large takes as long for
 /// the roots and divisions of Adam as for its gradients. Same bits as entry by entry.
 template <class Rule>
-struct StepEntries {
-  template <std::size_t>
-  static constexpr bool takes = true;
+struct StepEntries : AnyWidth {
   template <std::size_t width>
   static POPFLOW_MATH_INLINE void compute(const RuleInstant<double>& now, const RuleEntries& of,
                                           const double* g, RuleArrays<double> to) {
@@ -40,26 +44,25 @@ struct StepEntries {
       // Rows of x, m, u and g: the arrays themselves need not be aligned.
       alignas(64) double rows[4][kLanes];
       double* const arrays[] = {to.x, to.m, to.u};
+      constexpr bool has[] = {true, Rule::kHasM, Rule::kHasU};
       std::copy_n(g + i, kLanes, rows[3]);
       for (std::size_t k = 0; k < 3; ++k)
-        if (arrays[k] != nullptr) std::copy_n(arrays[k] + i, kLanes, rows[k]);
+        if (has[k]) std::copy_n(arrays[k] + i, kLanes, rows[k]);
       const auto row = [&](std::size_t k) { return reinterpret_cast<Number*>(rows[k]); };
       rules::step_all<Rule>(wide, RuleEntries{1, {}, {}}, static_cast<const Number*>(row(3)),
-                            RuleArrays<Number>{row(0), to.m != nullptr ? row(1) : nullptr,
-                                               to.u != nullptr ? row(2) : nullptr});
+                            RuleArrays<Number>{row(0), row(1), row(2)});
       for (std::size_t k = 0; k < 3; ++k)
-        if (arrays[k] != nullptr) std::copy_n(rows[k], kLanes, arrays[k] + i);
+        if (has[k]) std::copy_n(rows[k], kLanes, arrays[k] + i);
     }
-    const auto rest = [&](double* array) { return array != nullptr ? array + packed : nullptr; };
-    rules::step_all<Rule>(now, RuleEntries{of.number - packed, of.rates, of.zero}, g + packed,
-                          RuleArrays<double>{to.x + packed, rest(to.m), rest(to.u)});
+    const auto rest = [&](bool has, double* array) { return has ? array + packed : array; };
+    rules::step_all<Rule>(
+        now, RuleEntries{of.number - packed, of.rates, of.zero}, g + packed,
+        RuleArrays<double>{to.x + packed, rest(Rule::kHasM, to.m), rest(Rule::kHasU, to.u)});
   }
 };
 
 template <class Rule>
-struct StepRows {
-  template <std::size_t>
-  static constexpr bool takes = true;
+struct StepRows : AnyWidth {
   template <std::size_t width>
   static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
     using P = PacksOf<width>;
@@ -69,9 +72,7 @@ struct StepRows {
   }
 };
 template <class Rule>
-struct FlowRows {
-  template <std::size_t>
-  static constexpr bool takes = true;
+struct FlowRows : AnyWidth {
   template <std::size_t width>
   static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
     using P = PacksOf<width>;
@@ -82,9 +83,7 @@ struct FlowRows {
   }
 };
 template <class Rule>
-struct NoisyStepRows {
-  template <std::size_t>
-  static constexpr bool takes = true;
+struct NoisyStepRows : AnyWidth {
   template <std::size_t width>
   static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
     using P = PacksOf<width>;
@@ -111,7 +110,9 @@ double limit_of_adam(const RuleNumbers<double>& of) { return 2 * (1 + of.beta1) 
 /// A row with the formulas of a rule.
 template <class Rule>
 UpdateRule of(UpdateRule row) {
-  if constexpr (Rule::kRoots)
+  row.has_m = Rule::kHasM;
+  row.has_u = Rule::kHasU;
+  if constexpr (Rule::kHasU)  // for its roots and quotients
     row.step = lanes::widest<StepEntries<Rule>, const RuleInstant<double>&, const RuleEntries&,
                              const double*, RuleArrays<double>>();
   else
@@ -135,31 +136,24 @@ std::span<const UpdateRule> update_rules() {
       of<rules::Momentum>({.name = "momentum",
                            .meaning = "heavy ball, with --momentum",
                            .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
-                           .has_m = true,
                            .stability = limit_of_momentum}),
       of<rules::Nesterov>({.name = "nesterov",
                            .meaning = "Nesterov's, as PyTorch writes it",
                            .source = "Nesterov 1983; Sutskever et al. 2013",
-                           .has_m = true,
                            .stability = limit_of_nesterov}),
       of<rules::RmsProp>({.name = "rmsprop",
                           .meaning = "by the root of a mean of squares, with --beta2",
                           .source = "Tieleman, Hinton 2012",
-                          .has_u = true,
                           .default_beta2 = 0.99,
                           .stability = limit_of_sgd}),
       of<rules::Adam>({.name = "adam",
                        .meaning = "both moments, their bias corrected",
                        .source = "Kingma, Ba 2015, arXiv 1412.6980",
-                       .has_m = true,
-                       .has_u = true,
                        .corrects_bias = true,
                        .stability = limit_of_adam}),
       of<rules::Adam>({.name = "adamw",
                        .meaning = "adam, with weight decay beside it",
                        .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
-                       .has_m = true,
-                       .has_u = true,
                        .corrects_bias = true,
                        .decays_beside = true,
                        .stability = limit_of_adam}),

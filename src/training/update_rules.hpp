@@ -70,7 +70,7 @@ struct UpdateRule {
   template <class Number>
   [[nodiscard]] RuleArrays<Number> parts(Number* x, std::size_t entries) const {
     Number* const m = x + entries;
-    return {x, has_m ? m : nullptr, has_u ? (has_m ? m + entries : m) : nullptr};
+    return {x, m, has_m ? m + entries : m};
   }
 };
 

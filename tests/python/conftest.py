@@ -22,6 +22,14 @@ def package_folder():
     return str(Path(popflow.__file__).parents[1])
 
 
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory):
+    """Models are built into a cache of the module's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def stand_in(tmp_path, monkeypatch):
     """Makes a program of a few lines of Python stand in for popflow."""

@@ -19,12 +19,7 @@ import committee  # noqa: E402
 import diagonal_linear  # noqa: E402
 import glm_sgd  # noqa: E402
 
-
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def test_margins_of_associative_memory_obey_their_equation():

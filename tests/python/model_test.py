@@ -22,13 +22,7 @@ from popflow.model import (  # noqa: E402
 )
 from popflow.model.symbols import evaluated  # noqa: E402
 
-
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    """Builds go to a cache of the tests' own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def scalar():

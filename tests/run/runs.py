@@ -71,6 +71,16 @@ class Ended:
         self.code, self.out, self.err = code, out, err
 
 
+def check_values_refused(option, cases, folder):
+    """Each value of an option is refused by all commands, in a sentence that names the option
+    and has a part given in `cases`, before a file is made."""
+    for command in ("run", "sweep", "compare"):
+        for value, part in cases.items():
+            said = popflow(command, "markov", option, value, folder=folder, code=2).err
+            check(option in said and part in said, f"{command} {value!r}: {said}")
+    check(os.listdir(folder) == [], "a file was made")
+
+
 def sanitized():
     """Was the program built with sanitizers, which keep freed memory and are slow?"""
     with open(BINARY, "rb") as file:
