@@ -159,6 +159,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
   f.end = 2 * std::max(0.0, math::log(u_limit / sigma)) / lambda.square().matrix().norm() +
           20 / (loss->a.minCoeff() * u_limit * u_limit);
   if (!full) f.no_noise = "with noise only --coordinates full is exact: U does not stay diagonal";
+  f.common_values = !full;  // other entries of U have no gradient
   f.sample = [=](auto x, auto& draw, double weight, auto out) {
     // With x_i = Lambda^1/2 z_i and v = Lambda^1/2 w, y_i = v'z_i depends only on the component of
     // z_i along v.

@@ -383,6 +383,7 @@ class Composed : public System,
     can.jumps = functions_.jumps;
     can.longest_step = functions_.max_step;
     can.no_noise = functions_.no_noise;
+    can.common_values = functions_.common_values;
     if (!functions_.no_noise.empty()) can.sampled = Lacking{functions_.no_noise};
     return can;
   }

@@ -123,7 +123,7 @@ Capabilities Scb::capabilities() const {
       // At rest, noise must not move the state, whatever the samples conserve.
       .noise_projection = full && (variant_.project || variant_.softmax || staged) ? this : nullptr,
       .switching = staged || active_set_ ? this : nullptr,
-      .deviations = full ? this : nullptr,
+      .deviations = full || has_common_values() ? this : nullptr,
       .proximal = l1 && !active_set_ ? this : nullptr,
       .stages = staged ? this : nullptr,
       .final_values = training_.rounding ? this : nullptr,
@@ -134,7 +134,13 @@ Capabilities Scb::capabilities() const {
                       : Lacking{"only --coordinates signal has them"},
       .no_noise = full ? ""
                        : "with noise only --coordinates full is exact: noise moves every entry in "
-                         "a way of its own"};
+                         "a way of its own",
+      .common_values = has_common_values()};
+}
+
+bool Scb::has_common_values() const {
+  return coordinates_ == Coordinates::support && !variant_.inverse_frequency &&
+         (!variant_.project || variant_.softmax);
 }
 
 std::vector<DimensionSpec> Scb::dimensions() const {

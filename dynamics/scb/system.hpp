@@ -128,6 +128,8 @@ class Scb : public System,
   /// The attention part that the stage of x trains.
   [[nodiscard]] const AttentionPart& attention(StateView x) const;
   [[nodiscard]] bool projected(StateView x) const;
+  /// Whether each entry of the coordinates is the common value of parameters with raw gradients.
+  [[nodiscard]] bool has_common_values() const;
   /// Stage at the start.
   [[nodiscard]] std::int8_t first_stage() const;
   /// Whether the l1 term acts on the flow at x.

@@ -308,6 +308,9 @@ struct Capabilities {
   /// Reason why the coordinates follow from plain SGD's flow, so that no other training rule is
   /// allowed; empty if others are.
   std::string plain_sgd_alone = {};
+  /// Whether each entry of reduced coordinates is the common value of a set of parameters whose
+  /// gradients are equal and raw, so that rules that act on each parameter by itself are exact.
+  bool common_values = false;
   SamplingBias sampling_bias = {};  ///< bias of `sampled`
 };
 

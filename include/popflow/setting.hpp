@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "popflow/parameter.hpp"
 #include "popflow/state.hpp"
@@ -13,12 +14,22 @@
 
 namespace popflow {
 
+struct UpdateRule;
+
+/// Moments of the optimizer that trained a state.
+struct OptimizerState {
+  const UpdateRule* rule = nullptr;  ///< null: plain SGD, which has none
+  std::vector<double> moments;       ///< m, then u, an entry for each of the state's
+  double steps = 0;                  ///< steps of training that they have behind them
+};
+
 /// Last state of another run of the same system, from which `--init-from` starts.
 struct LastState {
   std::string path;  ///< file of that run, for messages
   std::unique_ptr<System> system;
   State x;
   Regime regime;
+  OptimizerState optimizer = {};
   double t = 0;  ///< since the start of the first of the runs that continue one another
 
   [[nodiscard]] StateView view() const { return {x, regime}; }

@@ -58,8 +58,6 @@ SgdDriver::SgdDriver(const System& system, Workers& workers, Options options)
     : options_(std::move(options)) {
   const System& source = source_of_gradients(system);
   if (!source.capabilities().sampled) throw UsageError("--mode sgd: " + why_no_samples(source));
-  if (system.capabilities().training && options_.svag > 1)
-    throw UsageError("--svag interpolates plain SGD at a constant rate; --svag 1 takes any rule");
   require_positive("learning-rate", options_.learning_rate);
   require_at_least("batch-size", 1, options_.batch_size);
   require_at_least("svag", 1, options_.svag);

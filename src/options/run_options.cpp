@@ -98,11 +98,6 @@ struct Row {
   InCompare in_compare = {};
 };
 
-/// Rules whose flows depend on the learning rate.
-std::vector<std::string> rules_with_memory() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.memory() > 0; });
-}
-
 std::vector<Row> own_rows() {
   return {
       {{.name = "mode",
@@ -231,6 +226,12 @@ std::vector<Row> own_rows() {
         .meaning = "which records carry the full state; observables are always recorded",
         .words = {"all", "ends", "none"},
         .default_note = "all, or ends where all would exceed 1 GiB"}},
+      {{.name = "state-of-optimizer",
+        .kind = Kind::flag,
+        .default_text = "",
+        .meaning = "record the moments of the optimizer beside the state, as m_FIELD and u_FIELD",
+        .where = {{"optimizer", rules_with_memory()}}},
+       {.offered = false}},
       {{.name = "record-observables",
         .kind = Kind::text,
         .default_text = "all",
@@ -622,6 +623,7 @@ const ParameterTable& sweep_options() {
     for (const Row& row : rows()) {
       Parameter option = row.of_run;
       if (option.name == "first-run") continue;  // --shard divides the work
+      if (option.name == "state-of-optimizer") continue;
       if (option.name == "saves") option.meaning += "; with --record series";
       if (option.name == "runs") option.meaning = "number of runs of each cell in sde and sgd";
       if (option.name == "seed")

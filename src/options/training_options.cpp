@@ -35,6 +35,10 @@ std::string meanings_of_rules() {
 
 }  // namespace
 
+std::vector<std::string> rules_with_memory() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.memory() > 0; });
+}
+
 const ParameterTable& training_options() {
   static const ParameterTable table = {
       {.name = "optimizer",
@@ -128,6 +132,21 @@ const ParameterTable& training_options() {
        .default_text = "",
        .meaning = "factors on the learning rates of fields, FIELD=FACTOR,... (layer-wise rates)",
        .default_note = "1"},
+      {.name = "init-optimizer",
+       .kind = Kind::word,
+       .default_text = "zero",
+       .meaning = "moments at the start: 0, or those in the file of --init-from, where the bias "
+                  "correction goes on, too",
+       .words = {"zero", "file"},
+       .where = {{"optimizer", rules_with_memory()}, {.option = "init-from"}}},
+      {.name = "optimizer-steps",
+       .kind = Kind::real,
+       .default_text = "0",
+       .meaning = "steps of training that the moments have behind them at the start, for the "
+                  "correction of their bias",
+       .range = none_or_more,
+       .default_note = "0; --init-optimizer file: those of the file",
+       .where = {{"optimizer", rules_of_two_moments()}}},
   };
   return table;
 }

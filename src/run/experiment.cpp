@@ -15,6 +15,7 @@
 #include "popflow/memory.hpp"
 #include "run/last_state.hpp"
 #include "text/text.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -48,7 +49,12 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
     : config(from), workers(threads), catalogue_(catalogue) {
   const auto circumstances = settle_circumstances(config, catalogue, workers);
   Made made = make_system(config, catalogue, workers, *circumstances);
-  if (circumstances->start) continues_at = circumstances->start->t;
+  if (circumstances->start) {
+    continues_at = circumstances->start->t;
+    // A resumed run has the moments, but not the file that says how old they are.
+    if (takes_moments(config.options) && !config.options.given("optimizer-steps"))
+      config.options.resolve("optimizer-steps", circumstances->start->optimizer.steps);
+  }
   system = std::move(made.system);
   require_rhs(*system);
   config.own = std::move(made.own);

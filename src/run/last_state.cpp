@@ -41,7 +41,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   last.regime = std::move(restart.regime);
   last.t = file.number_attribute("", "continues_at").value_or(0) + restart.t;
   last.system = unobserved(std::move(last.system));
-  forget_training(last.system, last.x);
+  last.optimizer = forget_training(last.system, last.x, restart.t);
   return last;
 }
 
@@ -70,7 +70,8 @@ Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& w
                  const Circumstances& circumstances) {
   Made made = catalogue.make(config.system, config.own, circumstances.setting, workers);
   require_shape(*made.system);
-  made.system = as_trained(std::move(made.system), config.options, made.own);
+  made.system =
+      as_trained(std::move(made.system), config.options, made.own, circumstances.setting.start);
   made.system = as_observed(std::move(made.system), config.options, made.own);
   return made;
 }

@@ -199,6 +199,7 @@ std::int64_t times_resumed(const DataFile& file) {
 
 void use_own_problem(RunConfig& config, const DataFile& file, const SystemInfo& info) {
   config.options.unset("init-from");
+  config.options.unset("init-optimizer");
   for (const Parameter& parameter : config.own.table())
     if (parameter.makes_problem) config.own.unset(parameter.name);
   if (!info.problem.empty())

@@ -154,7 +154,9 @@ std::unique_ptr<System> CellRunner::make_system() {
     continued_ = ContinuedRuns::of(config_.options);
   }
   Made made = catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_);
-  if (trained_) made.system = as_trained(std::move(made.system), config_.options, made.own);
+  if (trained_)
+    made.system = as_trained(std::move(made.system), config_.options, made.own,
+                             circumstances_->setting.start);
   if (observed_) made.system = as_observed(std::move(made.system), config_.options, made.own);
   return std::move(made.system);
 }

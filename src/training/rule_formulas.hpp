@@ -18,6 +18,7 @@ struct RuleNumbers {
   Number epsilon;
   Number coupled;    ///< weight decay that goes through the rule, as a part of the gradient
   Number decoupled;  ///< weight decay beside the rule
+  Number taken;      ///< steps that the moments have behind them at the start
 };
 
 /// One instant of a rule, with all that does not differ from entry to entry.
@@ -41,7 +42,7 @@ struct RuleInstant {
 template <class Number>
 POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) {
   const RuleNumbers<double>& of = now.of;
-  return {{of.learning_rate, of.beta1, of.beta2, of.epsilon, of.coupled, of.decoupled},
+  return {{of.learning_rate, of.beta1, of.beta2, of.epsilon, of.coupled, of.decoupled, of.taken},
           now.s,
           now.length,
           now.kappa1,
@@ -348,7 +349,7 @@ struct RuleClock {
     now.length = h * s;
     now.relaxed1 = -math::expm1(-now.kappa1 * h);
     now.relaxed2 = -math::expm1(-now.kappa2 * h);
-    const Number ratio = of.beta1 * of.beta1 / of.beta2, steps = t / of.learning_rate;
+    const Number ratio = of.beta1 * of.beta1 / of.beta2, steps = t / of.learning_rate + of.taken;
     const Number sum = -math::expm1(steps * math::log(ratio)) / (1 - ratio);
     const Number terms = math::select(ratio == 1, steps, sum);
     now.bound = (1 - of.beta1) * (1 - of.beta1) / (1 - of.beta2) * terms;
@@ -356,7 +357,8 @@ struct RuleClock {
   }
 
  private:
-  POPFLOW_MATH_INLINE void correct(RuleInstant<Number>& now, const Number& steps) const {
+  POPFLOW_MATH_INLINE void correct(RuleInstant<Number>& now, const Number& own_steps) const {
+    const Number steps = own_steps + of.taken;
     now.corrected1 = corrects_bias ? Number(-math::expm1(steps * math::log(of.beta1))) : Number(1);
     now.corrected2 = corrects_bias ? Number(-math::expm1(steps * math::log(of.beta2))) : Number(1);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/math.hpp"
 #include "popflow/random.hpp"
@@ -62,6 +63,14 @@ bool is_preconditioned(const System& system) {
   return false;
 }
 
+/// Options that give unreduced coordinates: " --coordinates full".
+std::string unreduced_words(const SystemInfo& info) {
+  std::string words;
+  for (const OptionSetting& setting : info.unreduced)
+    words += " --" + setting.option + " " + setting.word;
+  return words;
+}
+
 /// Throws UsageError, with the reason, where the rule does not act on these coordinates as it does
 /// on the parameters.
 void require_allowed(const TrainingPlan& plan, const System& system, const Parameters& own) {
@@ -81,15 +90,16 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
   if (!plan.rule->is_adaptive() && plan.rates.empty() && !plan.decays()) return;
   const SystemInfo& info = system.info();
   const std::string whose = plan.rule->is_adaptive() ? rule : plan.decays() ? decay : "--rates: ";
-  if (is_reduced(info, own)) {
-    std::string words;
-    for (const OptionSetting& setting : info.unreduced)
-      words += " --" + setting.option + " " + setting.word;
+  if (is_reduced(info, own) && can.common_values && plan.variance)
+    throw UsageError(
+        "--batch-noise-in-variance: reduced coordinates do not hold the variances of "
+        "each parameter's gradient; give" +
+        unreduced_words(info));
+  if (is_reduced(info, own) && !can.common_values)
     throw UsageError(
         whose + "reduced coordinates mix parameters, each of which moves in its own way; give" +
-        words);
-  }
-  if (plan.decays() && !can.gradient_flow)
+        unreduced_words(info));
+  if (plan.decays() && !can.gradient_flow && !can.common_values)
     throw UsageError(
         decay + "the parameters behind the state of " + info.name +
         " are not known here, since its flow descends no loss" +
@@ -97,6 +107,24 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
   if (is_preconditioned(system))
     throw UsageError(whose + "raw gradients are needed, and those of " + info.name +
                      " are preconditioned or projected here; its own options turn that off");
+}
+
+/// Takes over the moments that --init-from found. Throws InputError where they belong to a rule, or
+/// to coordinates, of another form.
+void take_moments(TrainingPlan& plan, const System& system, const Parameters& options,
+                  const LastState* start) {
+  if (start == nullptr) throw UsageError("--init-optimizer file needs the file of --init-from");
+  const UpdateRule& rule = *plan.rule;
+  const UpdateRule& before =
+      start->optimizer.rule == nullptr ? update_rules().front() : *start->optimizer.rule;
+  if (before.has_m != rule.has_m || before.has_u != rule.has_u)
+    throw InputError("--init-optimizer file: " + start->path + " was trained by " +
+                     std::string(before.name) +
+                     (before.memory() == 0 ? ", which has no moments" : ", whose moments are not") +
+                     (before.memory() == 0 ? "" : " those of " + std::string(rule.name)));
+  (void)whole_start({.start = start}, system.shape().blocks);
+  plan.moments = start->optimizer.moments;
+  if (!options.given("optimizer-steps")) plan.numbers.taken = start->optimizer.steps;
 }
 
 }  // namespace
@@ -117,9 +145,29 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
     zero_.resize(size_);
     can_.deviations->write_zero(zero_);
   }
+  if (plan_.records_moments) record_moments();
   if (!why_no_lanes().empty()) return;
   lane_formulas_ = can_.in_lanes->lane_formulas();
   lane_formulas_.training = std::make_shared<TrainingLanes>(plan_, size_, rates_);
+}
+
+void Trained::record_moments() {
+  info_ = system_->info();
+  moment_fields_ = fields_of_moments(*system_, shape_.blocks);
+  for (const MomentField& moment : moment_fields_) {
+    const std::string& name = moment.info.name;
+    if (std::ranges::find(info_->fields, name, &FieldInfo::name) != info_->fields.end())
+      throw UsageError("--state-of-optimizer: " + info_->name + " has a field " + name +
+                       " of its own");
+    info_->fields.push_back(moment.info);
+    shape_.fields.push_back(name);
+    if (!moment.own_axis) continue;
+    const std::string& axis = moment.info.dimensions.front();
+    if (std::ranges::find(info_->dimensions, axis, &DimensionInfo::name) != info_->dimensions.end())
+      continue;
+    info_->dimensions.push_back({axis, "entry of the state's block " + moment.block});
+    shape_.dimensions.push_back(dimension(*info_, axis, moment.size));
+  }
 }
 
 Capabilities Trained::capabilities() const {
@@ -144,7 +192,9 @@ Capabilities Trained::capabilities() const {
 
 void Trained::start(std::span<double> x) const {
   system_->start(x.first(size_));
-  std::fill(x.begin() + static_cast<std::ptrdiff_t>(size_), x.end(), 0.0);
+  const std::span<double> moments = x.subspan(size_);
+  std::fill(moments.begin(), moments.end(), 0.0);
+  std::copy(plan_.moments.begin(), plan_.moments.end(), moments.begin());
 }
 
 void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
@@ -160,8 +210,8 @@ void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
 
 void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
                    std::span<double> g) const {
-  plan_.rule->step(clock().of_step(static_cast<double>(k), h, plan_.schedule.at(t)), entries(),
-                   g.data(), plan_.rule->parts(x.data(), size_));
+  plan_.rule->step(clock().of_step(static_cast<double>(k), h * plan_.stretch, plan_.schedule.at(t)),
+                   entries(), g.data(), plan_.rule->parts(x.data(), size_));
 }
 
 void Trained::noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
@@ -197,7 +247,7 @@ void Trained::lane_parameters(std::span<double> of) const {
 bool Trained::step_scales(StateView x, double t, std::span<double> scales) const {
   const RuleArrays<const double> parts = plan_.rule->parts(x.data(), size_);
   const RuleInstant<double> now = clock().at(t, plan_.schedule.at(t));
-  if (plan_.rule->has_u && !(t > 0)) return false;
+  if (plan_.rule->has_u && !(t > 0 || plan_.numbers.taken > 0)) return false;
   for (std::size_t i = 0; i < size_; ++i) {
     scales[i] = rates_.empty() ? 1 : rates_[i];
     if (!plan_.rule->has_u) continue;
@@ -211,6 +261,8 @@ void Trained::observe(StateView x, double t, std::span<double> values) const {
   system_->observe(own(x), t, values);
 }
 void Trained::field(std::string_view name, StateView x, double t, const FieldSink& sink) const {
+  for (const MomentField& moment : moment_fields_)
+    if (moment.info.name == name) return moment.write(x, sink);
   system_->field(name, own(x), t, sink);
 }
 void Trained::event_functions(StateView x, double t, std::span<double> values) const {
@@ -249,21 +301,31 @@ bool is_reduced(const SystemInfo& info, const Parameters& own) {
   });
 }
 
+bool takes_moments(const Parameters& options) {
+  return options.has("init-optimizer") && options.word("init-optimizer") == "file";
+}
+
 std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
-                                   const Parameters& own) {
+                                   const Parameters& own, const LastState* start) {
   std::optional<TrainingPlan> plan = training_plan(options);
   if (!plan) return system;
   require_allowed(*plan, *system, own);
+  if (takes_moments(options)) take_moments(*plan, *system, options, start);
   return std::make_unique<Trained>(std::move(system), std::move(*plan));
 }
 
-void forget_training(std::unique_ptr<System>& system, State& x) {
+OptimizerState forget_training(std::unique_ptr<System>& system, State& x, double t) {
   auto* const trained = dynamic_cast<Trained*>(system.get());
-  if (trained == nullptr) return;
+  if (trained == nullptr) return {};
+  const TrainingPlan& plan = trained->plan();
   State own(trained->trained().shape().state_size());
-  std::copy_n(x.begin(), own.size(), own.begin());
+  const auto end = std::copy_n(x.begin(), own.size(), own.begin());
+  OptimizerState optimizer{plan.rule,
+                           {x.begin() + (end - own.begin()), x.end()},
+                           plan.numbers.taken + t / plan.numbers.learning_rate};
   x = std::move(own);
   system = trained->release();
+  return optimizer;
 }
 
 const System& source_of_gradients(const System& system) {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "popflow/setting.hpp"
 #include "popflow/state.hpp"
 #include "popflow/system.hpp"
 #include "popflow/training.hpp"
+#include "training/moment_fields.hpp"
 #include "training/training_lanes.hpp"
 #include "training/training_plan.hpp"
 
@@ -27,7 +30,7 @@ class Trained final : public System,
   Trained(std::unique_ptr<System> system, TrainingPlan plan);
 
   // System
-  [[nodiscard]] const SystemInfo& info() const override { return system_->info(); }
+  [[nodiscard]] const SystemInfo& info() const override { return info_ ? *info_ : system_->info(); }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] Capabilities capabilities() const override;
   void start(std::span<double> x) const override;
@@ -44,6 +47,7 @@ class Trained final : public System,
 
   // Training
   [[nodiscard]] const System& trained() const override { return *system_; }
+  [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
   /// Gives the System up, after which nothing else may be asked.
   std::unique_ptr<System> release() { return std::move(system_); }
   void step(std::span<double> x, double t, double h, std::int64_t k,
@@ -87,7 +91,12 @@ class Trained final : public System,
   /// Why there are no lanes; empty: there are.
   [[nodiscard]] std::string why_no_lanes() const;
 
+  /// Adds fields for the moments of all blocks.
+  void record_moments();
+
   std::unique_ptr<System> system_;
+  std::optional<SystemInfo> info_ = {};  ///< with fields of moments; none: the System's
+  std::vector<MomentField> moment_fields_ = {};
   TrainingPlan plan_;
   Capabilities can_;                            ///< of the System
   std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of a full batch
@@ -103,12 +112,18 @@ class Trained final : public System,
 bool is_reduced(const SystemInfo& info, const Parameters& own);
 
 /// The System as options of `run` train it; under plain SGD it is returned as it is. `own` are its
-/// own parameters. Throws UsageError, with the reason, where its coordinates do not allow the rule.
+/// own parameters; with --init-optimizer file the moments are those of `start`. Throws UsageError,
+/// with the reason, where its coordinates do not allow the rule, and InputError where the moments
+/// are of another form.
 std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
-                                   const Parameters& own);
+                                   const Parameters& own, const LastState* start);
 
-/// Makes a trained System, and its state, that of the System alone; leaves others as they are.
-void forget_training(std::unique_ptr<System>& system, State& x);
+/// Whether the moments go on from those in the file of --init-from.
+bool takes_moments(const Parameters& options);
+
+/// Makes a trained System, and its state at time t, that of the System alone; leaves others as they
+/// are. Returns the moments.
+OptimizerState forget_training(std::unique_ptr<System>& system, State& x, double t);
 
 /// The System whose gradients are drawn: the one trained, or the System itself.
 const System& source_of_gradients(const System& system);

@@ -8,7 +8,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kNumbers = 6;  // of RuleNumbers
+constexpr std::size_t kNumbers = 7;  // of RuleNumbers
 constexpr std::size_t kBatchSize = kNumbers;
 
 }  // namespace
@@ -34,7 +34,7 @@ void TrainingLanes::write_numbers(const TrainingPlan& plan, std::span<double> of
   const RuleNumbers<double>& n = plan.numbers;
   const double batch = plan.variance ? static_cast<double>(plan.variance->batch_size) : 1;
   const double numbers[] = {n.learning_rate, n.beta1,     n.beta2, n.epsilon,
-                            n.coupled,       n.decoupled, batch};
+                            n.coupled,       n.decoupled, n.taken, batch};
   std::copy(std::begin(numbers), std::end(numbers), of.begin());
 }
 

@@ -1,6 +1,7 @@
 #include "training/training_plan.hpp"
 
 #include "popflow/error.hpp"
+#include "popflow/math.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -69,6 +70,19 @@ std::optional<GradientVariance::Options> variance_of(const Parameters& o) {
 
 }  // namespace
 
+void interpolate_by_svag(TrainingPlan& plan, std::int64_t l) {
+  if (l < 2) return;
+  const bool plain = plan.rule == &update_rules().front();
+  if (!plain && plan.rule != &update_rule("momentum"))
+    throw UsageError("--svag interpolates sgd and momentum, not " + std::string(plan.rule->name) +
+                     ", whose SDE is no limit of such steps; --svag 1 takes any rule");
+  if (plain) return;
+  const double beta = math::pow(plan.numbers.beta1, 1 / static_cast<double>(l));
+  plan.stretch = (1 - beta) / (1 - plan.numbers.beta1);
+  plan.numbers.beta1 = beta;
+  plan.numbers.decoupled /= plan.stretch;  // decays by the length of a step
+}
+
 bool is_plain(const Parameters& options) {
   if (options.find("optimizer") == nullptr) return true;
   return options.word("optimizer") == update_rules().front().name &&
@@ -95,6 +109,10 @@ std::optional<TrainingPlan> training_plan(const Parameters& options) {
   numbers.beta1 = options.real(plan.rule->has_u ? "beta1" : "momentum");
   numbers.beta2 = options.has("beta2") ? options.real("beta2") : plan.rule->default_beta2;
   numbers.epsilon = options.real("epsilon");
+  plan.records_moments =
+      options.find("state-of-optimizer") != nullptr && options.flag("state-of-optimizer");
+  numbers.taken = options.real("optimizer-steps");
+  if (options.word("mode") == "sgd") interpolate_by_svag(plan, options.integer("svag"));
   if (plan.rule->is_adaptive()) plan.variance = variance_of(options);
   if (plan.rule->takes_signs && options.word("mode") == "flow" && !plan.variance)
     throw UsageError("--optimizer " + std::string(plan.rule->name) +

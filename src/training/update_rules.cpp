@@ -19,7 +19,7 @@ struct PacksOf {
 
   static RuleClock<Number> clock(const UpdateRule& rule, const RuleRows& rows) {
     const Number* const n = packs(rows.numbers);
-    return {{n[0], n[1], n[2], n[3], n[4], n[5]}, rule.corrects_bias};
+    return {{n[0], n[1], n[2], n[3], n[4], n[5], n[6]}, rule.corrects_bias};
   }
 };
 

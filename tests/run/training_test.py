@@ -173,6 +173,73 @@ def test_a_start_from_another_rule_forgets_its_moments():
             check(abs(b["w"][1] - b["w"][0]) < abs(b["w"][2] - b["w"][1]), "and begin at rest")
 
 
+def test_a_start_may_go_on_with_the_moments_of_the_last_run():
+    """A flow in two parts is the whole flow, with the moments and their correction: to the tolerance."""
+    with Folder() as folder:
+        whole, first, then = (path(folder, name) for name in ("whole.h5", "a.h5", "b.h5"))
+        words = [*RATE, "--rtol", 1e-10, "--atol", 1e-13, "--saves", 3, "--force"]
+        for rule in "momentum", "nesterov", "rmsprop", "adam":
+            rules = ["run", "markov", "--optimizer", rule, *words]
+            popflow(*rules, "--t-end", 0.04, "-o", whole, code=0)
+            popflow(*rules, "--t-end", 0.02, "-o", first, code=0)
+            popflow(*rules, "--t-end", 0.01, "--init-from", first, "--init-optimizer", "file", "-o",
+                    then, code=0)
+            popflow("resume", then, "--t-end", 0.02, code=0)
+            with h5py.File(whole) as one, h5py.File(then) as two:
+                moved = abs(one["w"][-1] - one["w"][0])
+                check(abs(one["w"][-1] - two["w"][-1]) < 1e-7 * moved, rule)
+                check(two["parameters"].attrs["optimizer-steps"] == 2, rule)
+        plain = path(folder, "plain.h5")
+        popflow("run", "markov", *words, "--t-end", 0.02, "-o", plain, code=0)
+        for start, words in (first, "was trained by adam"), (plain, "was trained by sgd"):
+            told = popflow("run", "markov", "--optimizer", "momentum", *RATE, "--t-end", 1, "--init-from",
+                           start, "--init-optimizer", "file", "-o", then, "--force").err
+            check(words in told, told)
+
+
+def test_moments_are_recorded_with_the_axes_of_their_fields():
+    """Each step of momentum moves a field by the learning rate times the moment after it."""
+    with Folder() as folder:
+        out = path(folder, "run.h5")
+        for system in ("markov", "scb", "joma-joint") if not sanitized() else ("scb",):
+            words = ["run", system, *SYSTEMS[system], *RATE, "--mode", "sgd", "--steps", 4, "--saves", 5,
+                     "--force", "-o", out]
+            popflow(*words, "--optimizer", "momentum", "--state-of-optimizer", code=0)
+            with h5py.File(out) as file:
+                found = [name[2:] for name in file if name.startswith("m_")]
+                check(found, f"{system}: no moments")
+                for name in found:
+                    x, m = file[name][()], file["m_" + name][()]
+                    check(x.shape == m.shape and (m[..., 0] == 0).all() or x.ndim > 2, f"{system} {name}")
+                    axis = 1 if file["status"].shape else 0
+                    steps, after = np.diff(x, axis=axis), np.take(m, range(1, 5), axis=axis)
+                    check(np.abs(after).max() > 0, f"{system} {name}: nothing moves")
+                    check(np.allclose(steps, 0.01 * after, rtol=1e-6, atol=1e-12), f"{system} {name}")
+            popflow(*words, "--optimizer", "adam", "--state-of-optimizer", code=0)
+            popflow("resume", out, "--t-end", 0.06, code=0)
+            with h5py.File(out) as file:
+                check("u_" + found[0] in file and "m_" + found[0] in file, f"{system}: under adam")
+
+
+def test_rules_are_exact_in_coordinates_of_common_values():
+    with Folder() as folder:
+        reduced, full = path(folder, "reduced.h5"), path(folder, "full.h5")
+        scb = ["--vocab-size", 4, "--context-length", 12, "--project", "none", "--preconditioner", "none"]
+        for system, short, words in (("scb", "support", scb),
+                                     ("scb", "support", [*scb, "--attention", "softmax"]),
+                                     ("linear-attention", "diagonal", [])):
+            for rule in (["--optimizer", "adam"], ["--optimizer", "adamw", "--weight-decay", 0.5],
+                         ["--optimizer", "momentum", "--weight-decay", 0.2]):
+                for coordinates, out in (short, reduced), ("full", full):
+                    popflow("run", system, *words, "--coordinates", coordinates, *rule, *RATE, "--t-end", 0.2,
+                            "--saves", 4, "--rtol", 1e-8, "--atol", 1e-12, "--force", "-o", out, code=0)
+                with h5py.File(reduced) as one, h5py.File(full) as two:
+                    check(np.ptp(one["loss"][()]) > 0, f"{system} {rule}: nothing moves")
+                    check(np.allclose(one["loss"][()], two["loss"][()], rtol=1e-6), f"{system} {words} {rule}")
+        told = refused("run", "linear-attention", "--optimizer", "adam", "--batch-noise-in-variance", "--t-end", 1)
+        check("--coordinates full" in told and "variances" in told, told)
+
+
 def test_comparisons_keep_time_scales():
     with Folder() as folder:
         for fixed in ([], ["--fixed-betas"]):
@@ -202,7 +269,9 @@ def test_what_is_refused_says_why():
             (["--mode", "sde", "--optimizer", "adam", "--method", "heun", "--noise", "isotropic"],
              "euler_maruyama"),
             (["--mode", "sde", "--optimizer", "adam", "--modified-equation", 2], "plain SGD"),
-            (["--mode", "sgd", "--optimizer", "adam", "--svag", 3], "--svag"),
+            (["--mode", "sgd", "--optimizer", "adam", "--svag", 3], "sgd and momentum"),
+            (["--mode", "sgd", "--optimizer", "nesterov", "--svag", 3], "sgd and momentum"),
+            (["--optimizer", "adam", "--init-optimizer", "file"], "--init-from"),
             (["--optimizer", "adam", "--method", "rosenbrock4"], "Jacobian"),
             (["--optimizer", "signsgd"], "--batch-noise-in-variance"),
             (["--weight-decay", -1], "at least 0"), (["--weight-decay", 1, "--decay", "l2"], "decoupled")):

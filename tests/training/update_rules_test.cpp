@@ -299,5 +299,51 @@ TEST_CASE("SDEs of the rules scatter as sampled training does", "[fast][training
   }
 }
 
+TEST_CASE("SVAG's steps of momentum approach its flow and its SDE", "[fast][training]") {
+  const double rate = 0.1, end = 0.8;
+  Workers workers(1);
+  const auto interpolated = [&](std::int64_t l) {
+    TrainingPlan plan = plan_of("momentum", rate);
+    interpolate_by_svag(plan, l);
+    return plan;
+  };
+  const double flow = flow_to(*trained(noisy_quadratic(2, 0), plan_of("momentum", rate)), end);
+  std::vector<double> errors;
+  for (const std::int64_t l : {32, 64, 128}) {
+    const auto system = trained(noisy_quadratic(2, 0), interpolated(l));
+    SgdDriver driver(*system, workers, {.learning_rate = rate, .batch_size = 1, .svag = l});
+    REQUIRE(driver.advance(end).kind == Outcome::Kind::reached);
+    errors.push_back(driver.state()[0] - flow);
+  }
+  INFO(errors[0] << ", " << errors[1] << ", " << errors[2]);
+  CHECK(std::log2(errors[0] / errors[1]) == Approx(1).margin(0.05));
+  CHECK(std::log2(errors[1] / errors[2]) == Approx(1).margin(0.05));
+
+  // Standard deviations agree within 5 standard errors, and 3% that is left of 1/l.
+  constexpr std::uint32_t kRuns = 2000;
+  const std::int64_t l = 32;
+  double squares[2] = {0, 0};
+  const auto sampled = trained(noisy_quadratic(0, 1), interpolated(l));
+  const auto gaussian = trained(noisy_quadratic(0, 1), plan_of("momentum", rate));
+  for (std::uint32_t run = 0; run < kRuns; ++run) {
+    SgdDriver sgd(*sampled, workers,
+                  {.learning_rate = rate, .batch_size = 4, .svag = l, .run = run});
+    SdeDriver sde(*gaussian, workers,
+                  {.learning_rate = rate,
+                   .batch_size = 4,
+                   .dt = rate / static_cast<double>(l),
+                   .noise_samples = 64,
+                   .run = run});
+    REQUIRE(sgd.advance(end).kind == Outcome::Kind::reached);
+    REQUIRE(sde.advance(end).kind == Outcome::Kind::reached);
+    squares[0] += sgd.state()[0] * sgd.state()[0];
+    squares[1] += sde.state()[0] * sde.state()[0];
+  }
+  const double ratio = std::sqrt(squares[0] / squares[1]);
+  CHECK(std::abs(ratio - 1) < 5 * std::sqrt(1.0 / kRuns) + 0.03);
+  TrainingPlan nesterov = plan_of("nesterov", rate);
+  CHECK_THROWS_WITH(interpolate_by_svag(nesterov, 2), Catch::Contains("sgd and momentum"));
+}
+
 }  // namespace
 }  // namespace popflow::test
