@@ -128,7 +128,8 @@ struct Functions {
   std::function<std::string(std::span<const double> x, double t)> outcome = {};
   /// Reason why these coordinates allow no noise; empty if they do.
   std::string no_noise = {};
-  bool common_values = false;  ///< as in Capabilities
+  /// As in Capabilities.
+  bool common_values = false;
   std::vector<Note> notes = {};  ///< shown at the start of a run
 
   /// Formulas of the functions above for many problems at once, in vector registers: flows of a
