@@ -13,7 +13,8 @@ from .errors import UsageError
 
 # Options without a value.
 FLAGS = frozenset({"allow-missing", "batch-noise-in-variance", "check-noise", "fixed-betas",
-                   "force", "keep-going", "same-seed", "sharpness", "thorough"})
+                   "force", "keep-going", "same-seed", "sharpness", "state-of-optimizer",
+                   "thorough"})
 
 
 def key(name: Any) -> str:
