@@ -19,8 +19,8 @@ struct UpdateRule;
 /// Moments of the optimizer that trained a state.
 struct OptimizerState {
   const UpdateRule* rule = nullptr;  ///< null: plain SGD, which has none
-  std::vector<double> moments;       ///< m, then u, an entry for each of the state's
-  double steps = 0;                  ///< steps of training that they have behind them
+  std::vector<double> moments;  ///< m, then u, an entry for each of the state's; m without SVAG
+  double steps = 0;             ///< steps of training that they have behind them
 };
 
 /// Last state of another run of the same system, from which `--init-from` starts.

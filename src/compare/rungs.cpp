@@ -217,13 +217,10 @@ void require_one_sharpness(const Ladder& ladder, const SystemInfo& system) {
   for (const Rung& other : ladder.rungs) {
     if (reduced(other) == reduced(first)) continue;
     const Rung& narrow = reduced(first) ? first : other;
-    std::string words;
-    for (const OptionSetting& setting : system.unreduced)
-      words += " --" + setting.option + " " + setting.word;
     throw UsageError("--sharpness: that of the rung " + narrow.word +
                      " would be that of its reduced coordinates alone, and no others have these; "
                      "give" +
-                     words);
+                     unreduced_words(system));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/described.hpp"
+#include "field_values.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {
@@ -13,11 +14,7 @@ namespace popflow {
 namespace {
 
 std::vector<double> field_of(const System& system, const std::string& name, StateView x) {
-  std::vector<double> values(system.shape().size_of(field_info(system, name).dimensions));
-  system.field(name, x, 0, [&](std::size_t first, std::span<const double> piece) {
-    std::ranges::copy(piece, values.begin() + static_cast<std::ptrdiff_t>(first));
-  });
-  return values;
+  return field_values(system, name, x, field_size(system, field_info(system, name)));
 }
 
 bool are_alike(const std::vector<double>& a, const std::vector<double>& b) {
@@ -52,9 +49,8 @@ State moved_by_offsets(const System& to, const System& from, const State& x, con
       const auto& dimensions = field_info(from, block.name).dimensions;
       const std::size_t columns =
           by_columns && dimensions.size() == 2 ? from.shape().size_of({dimensions[1]}) : 1;
-      const std::size_t rows = block.size / columns;
       for (std::size_t i = 0; i < block.size; ++i)
-        moved[at + i % columns * rows + i / columns] += wanted[i] - held[i];
+        moved[at + place_by_columns(i, block.size, columns)] += wanted[i] - held[i];
     }
     at += block.size;
   }

@@ -52,8 +52,9 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   if (circumstances->start) {
     continues_at = circumstances->start->t;
     // A resumed run has the moments, but not the file that says how old they are.
-    if (takes_moments(config.options) && !config.options.given("optimizer-steps"))
-      config.options.resolve("optimizer-steps", circumstances->start->optimizer.steps);
+    if (takes_moments(config.options))
+      config.options.resolve("optimizer-steps",
+                             steps_behind(config.options, &*circumstances->start));
   }
   system = std::move(made.system);
   require_rhs(*system);

@@ -4,26 +4,13 @@
 #include <cmath>
 #include <optional>
 
+#include "field_values.hpp"
 #include "popflow/random.hpp"
 #include "start_state.hpp"
 
 namespace popflow {
 
 namespace {
-
-std::vector<double> field_of(const System& system, const std::string& name, StateView x,
-                             std::size_t size) {
-  std::vector<double> values(size);
-  system.field(name, x, 0, [&](std::size_t first, std::span<const double> piece) {
-    std::ranges::copy(piece, values.begin() + static_cast<std::ptrdiff_t>(first));
-  });
-  return values;
-}
-
-/// Place of a row-major field's entry i in a block stored by columns.
-std::size_t place_in_block(std::size_t i, std::size_t size, std::size_t columns) {
-  return i % columns * (size / columns) + i / columns;
-}
 
 /// Axes of a block that holds a field, and the columns by which the block is stored. The field may
 /// differ by a constant: states may hold deviations. Any state in general position shows it.
@@ -40,16 +27,18 @@ std::optional<Axes> axes_of(const System& system, const StateBlock& block, std::
     return std::nullopt;
   const StartState start(system);
   std::vector<double> x(start.x.begin(), start.x.end());
-  const std::vector<double> before = field_of(system, block.name, {x, start.regime}, block.size);
+  const std::vector<double> before =
+      field_values(system, block.name, {x, start.regime}, block.size);
   RandomStream random(1, Purpose::check, 0, 0);
   std::vector<double> added(block.size);
   for (std::size_t i = 0; i < block.size; ++i) x[first + i] += added[i] = random.normal();
-  const std::vector<double> after = field_of(system, block.name, {x, start.regime}, block.size);
+  const std::vector<double> after = field_values(system, block.name, {x, start.regime}, block.size);
   std::vector<std::size_t> layouts = {1};
   if (info->dimensions.size() == 2) layouts.push_back(shape.size_of({info->dimensions[1]}));
   for (const std::size_t columns : layouts) {
     const auto agrees = [&](std::size_t i) {
-      return std::abs(after[i] - before[i] - added[place_in_block(i, block.size, columns)]) <= 1e-9;
+      return std::abs(after[i] - before[i] - added[place_by_columns(i, block.size, columns)]) <=
+             1e-9;
     };
     std::size_t i = 0;
     while (i < block.size && agrees(i)) ++i;
@@ -64,7 +53,7 @@ void MomentField::write(StateView x, const FieldSink& sink) const {
   const std::span<const double> stored = x.subspan(first, size);
   if (columns == 1) return sink(0, stored);
   std::vector<double> values(size);
-  for (std::size_t i = 0; i < size; ++i) values[i] = stored[place_in_block(i, size, columns)];
+  for (std::size_t i = 0; i < size; ++i) values[i] = stored[place_by_columns(i, size, columns)];
   sink(0, values);
 }
 

@@ -63,14 +63,6 @@ bool is_preconditioned(const System& system) {
   return false;
 }
 
-/// Options that give unreduced coordinates: " --coordinates full".
-std::string unreduced_words(const SystemInfo& info) {
-  std::string words;
-  for (const OptionSetting& setting : info.unreduced)
-    words += " --" + setting.option + " " + setting.word;
-  return words;
-}
-
 /// Throws UsageError, with the reason, where the rule does not act on these coordinates as it does
 /// on the parameters.
 void require_allowed(const TrainingPlan& plan, const System& system, const Parameters& own) {
@@ -111,8 +103,7 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
 
 /// Takes over the moments that --init-from found. Throws InputError where they belong to a rule, or
 /// to coordinates, of another form.
-void take_moments(TrainingPlan& plan, const System& system, const Parameters& options,
-                  const LastState* start) {
+void take_moments(TrainingPlan& plan, const System& system, const LastState* start) {
   if (start == nullptr) throw UsageError("--init-optimizer file needs the file of --init-from");
   const UpdateRule& rule = *plan.rule;
   const UpdateRule& before =
@@ -124,7 +115,7 @@ void take_moments(TrainingPlan& plan, const System& system, const Parameters& op
                      (before.memory() == 0 ? "" : " those of " + std::string(rule.name)));
   (void)whole_start({.start = start}, system.shape().blocks);
   plan.moments = start->optimizer.moments;
-  if (!options.given("optimizer-steps")) plan.numbers.taken = start->optimizer.steps;
+  for (double& moment : plan.moments) moment /= plan.stretch;
 }
 
 }  // namespace
@@ -305,12 +296,26 @@ bool takes_moments(const Parameters& options) {
   return options.has("init-optimizer") && options.word("init-optimizer") == "file";
 }
 
+std::string unreduced_words(const SystemInfo& info) {
+  std::string words;
+  for (const OptionSetting& setting : info.unreduced)
+    words += " --" + setting.option + " " + setting.word;
+  return words;
+}
+
+double steps_behind(const Parameters& options, const LastState* start) {
+  const bool from_file =
+      takes_moments(options) && start != nullptr && !options.given("optimizer-steps");
+  return from_file ? start->optimizer.steps : options.real("optimizer-steps");
+}
+
 std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
                                    const Parameters& own, const LastState* start) {
   std::optional<TrainingPlan> plan = training_plan(options);
   if (!plan) return system;
   require_allowed(*plan, *system, own);
-  if (takes_moments(options)) take_moments(*plan, *system, options, start);
+  if (takes_moments(options)) take_moments(*plan, *system, start);
+  plan->numbers.taken = steps_behind(options, start);
   return std::make_unique<Trained>(std::move(system), std::move(*plan));
 }
 
@@ -323,6 +328,8 @@ OptimizerState forget_training(std::unique_ptr<System>& system, State& x, double
   OptimizerState optimizer{plan.rule,
                            {x.begin() + (end - own.begin()), x.end()},
                            plan.numbers.taken + t / plan.numbers.learning_rate};
+  // SVAG's smaller steps sum up more gradients.
+  for (double& moment : optimizer.moments) moment *= plan.stretch;
   x = std::move(own);
   system = trained->release();
   return optimizer;

@@ -111,6 +111,9 @@ class Trained final : public System,
 /// own parameters.
 bool is_reduced(const SystemInfo& info, const Parameters& own);
 
+/// Options that give unreduced coordinates, for messages: " --coordinates full".
+std::string unreduced_words(const SystemInfo& info);
+
 /// The System as options of `run` train it; under plain SGD it is returned as it is. `own` are its
 /// own parameters; with --init-optimizer file the moments are those of `start`. Throws UsageError,
 /// with the reason, where its coordinates do not allow the rule, and InputError where the moments
@@ -120,6 +123,10 @@ std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Paramet
 
 /// Whether the moments go on from those in the file of --init-from.
 bool takes_moments(const Parameters& options);
+
+/// Steps of training that the moments have behind them: as the options say or, with
+/// --init-optimizer file and no --optimizer-steps, as `start` does.
+double steps_behind(const Parameters& options, const LastState* start);
 
 /// Makes a trained System, and its state at time t, that of the System alone; leaves others as they
 /// are. Returns the moments.

@@ -111,7 +111,6 @@ std::optional<TrainingPlan> training_plan(const Parameters& options) {
   numbers.epsilon = options.real("epsilon");
   plan.records_moments =
       options.find("state-of-optimizer") != nullptr && options.flag("state-of-optimizer");
-  numbers.taken = options.real("optimizer-steps");
   if (options.word("mode") == "sgd") interpolate_by_svag(plan, options.integer("svag"));
   if (plan.rule->is_adaptive()) plan.variance = variance_of(options);
   if (plan.rule->takes_signs && options.word("mode") == "flow" && !plan.variance)

@@ -189,6 +189,16 @@ def test_a_start_may_go_on_with_the_moments_of_the_last_run():
                 moved = abs(one["w"][-1] - one["w"][0])
                 check(abs(one["w"][-1] - two["w"][-1]) < 1e-7 * moved, rule)
                 check(two["parameters"].attrs["optimizer-steps"] == 2, rule)
+        # SVAG's moments sum up gradients of smaller steps: the step of a gradient goes on, not the sum.
+        sgd = ["run", "markov", "--optimizer", "momentum", *RATE, "--mode", "sgd", "--steps", 8, "--saves", 2,
+               "--state-of-optimizer", "--force"]
+        popflow(*sgd, "--svag", 4, "-o", first, code=0)
+        popflow(*sgd, "--init-from", first, "--init-optimizer", "file", "--seed", 2, "-o", then, code=0)
+        with h5py.File(first) as one, h5py.File(then) as two:
+            stretch = (1 - 0.9 ** 0.25) / (1 - 0.9)
+            ends, starts = one["m_w"][..., -1] * stretch, two["m_w"][..., 0]
+            check((ends != 0).all() and np.allclose(ends, starts, rtol=1e-12), f"{ends} and {starts}")
+        popflow("run", "markov", "--optimizer", "adam", *words, "--t-end", 0.02, "-o", first, code=0)
         plain = path(folder, "plain.h5")
         popflow("run", "markov", *words, "--t-end", 0.02, "-o", plain, code=0)
         for start, words in (first, "was trained by adam"), (plain, "was trained by sgd"):
