@@ -17,7 +17,7 @@ from .files import decoded, open_file
 
 @xarray.register_dataset_accessor("popflow")
 class File:
-    """The file that a dataset was read from."""
+    """Access to the file that a dataset was read from: `data.popflow`."""
 
     def __init__(self, data: xarray.Dataset):
         self._data = data
@@ -28,16 +28,16 @@ class File:
 
     @property
     def groups(self) -> list[str]:
-        """The groups below this dataset's own, or, if it has none, of the whole file."""
+        """Names of the groups below this dataset's own group; of the whole file if it has none."""
         with h5py.File(self.path, "r") as file:
             for here in (file[self._inside("") or "/"], file):
                 found = [name for name, item in here.items() if isinstance(item, h5py.Group)]
-                if set(found) - {"verdicts"}:  # a table, which `.verdicts` opens
+                if set(found) - {"verdicts"}:  # the table of verdicts, which `.verdicts` opens
                     return sorted(found)
         return []
 
     def group(self, name: str) -> xarray.Dataset:
-        """A group, as a dataset: `problem`, `events`, `final`; of a comparison, a rung."""
+        """Opens a group as a dataset: `problem`, `events`, `final`, or a rung of a comparison."""
         with h5py.File(self.path, "r") as file:
             inside = self._inside(name)
             found = inside if inside in file else name
@@ -47,8 +47,8 @@ class File:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every option, as resolved."""
-        # Not by xarray, which takes an attribute `coordinates` for a note of its own.
+        """Resolved value of every option."""
+        # h5py, because xarray reserves the attribute `coordinates` for itself.
         with h5py.File(self.path, "r") as file:
             inside = self._inside("parameters")
             found = dict(file[inside if inside in file else "parameters"].attrs)
@@ -56,15 +56,15 @@ class File:
                 for name, value in found.items()}
 
     def words(self, name: str) -> xarray.DataArray:
-        """A variable with its words in place of their numbers: `status`, `outcome`, ..."""
-        if self._data[name].dtype.kind in "OU":  # they were put there before, as for axes
+        """Returns a variable with words in place of its numbers: `status`, `outcome`, ..."""
+        if self._data[name].dtype.kind in "OU":  # already words, as axes are
             return self._data[name]
         if "flag_meanings" not in self._data[name].attrs:
             raise InputError(f"the numbers of {name} stand for no words.")
         return decoded(self._data[name])
 
     def info(self, *options: str) -> str:
-        """Page of `popflow info` about the file."""
+        """Returns the page of `popflow info` about the file."""
         return executable.ask("info", str(self.path), *options)
 
     def _inside(self, name: str) -> str:
@@ -76,10 +76,10 @@ class File:
 
 @xarray.register_dataset_accessor("time_of")
 class Times(Mapping):
-    """When events happened, by their names; NaN: not.
+    """Event times by name; NaN where the event did not happen.
 
-    Of a flow, a number; of an ensemble, a DataArray along its runs; of a sweep, one along its axes.
-    An event that happens several times has the time of the first.
+    A flow has one number per event, an ensemble a DataArray along its runs, a sweep one along its
+    axes. An event that happens several times has the time of its first occurrence.
     """
 
     def __init__(self, data: xarray.Dataset):
@@ -112,7 +112,7 @@ class Times(Mapping):
 
 
 def times_in_events(data: xarray.Dataset) -> dict[str, Any]:
-    """First times from the table of events in the file."""
+    """Returns the first times from the table of events in the file."""
     if "path" not in data.attrs:
         return {}
     try:

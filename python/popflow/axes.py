@@ -1,4 +1,4 @@
-"""The axes of a sweep, as the program reads them."""
+"""Axes of a sweep, written as the program reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .words import key, word
 
 @dataclass(frozen=True)
 class Range:
-    """Values between two ends: so many, or as many as the sweep samples."""
+    """Values between two ends: `count` of them, or as many as the sweep samples."""
 
     low: float
     high: float
@@ -27,27 +27,29 @@ class Range:
 
 
 def linear(low: float, high: float, count: int) -> Range:
-    """`count` values, equally spaced, ends included."""
+    """Returns `count` equally spaced values, ends included."""
     return Range(low, high, count)
 
 
 def logarithmic(low: float, high: float, count: int) -> Range:
-    """`count` values, equally spaced in the logarithm, ends included."""
+    """Returns `count` values, equally spaced in the logarithm, ends included."""
     return Range(low, high, count, True)
 
 
 def sampled(low: float, high: float, log: bool = False) -> Range:
-    """Values sampled between the ends; all such axes share the dimension `sample`, whose length is
-    the sweep's option `samples`."""
+    """Returns an axis whose values are sampled between the ends.
+
+    All sampled axes share the dimension `sample`, whose length is the sweep's option `samples`.
+    """
     return Range(low, high, None, log)
 
 
 def axes(over: Mapping[str, Any]) -> list[str]:
-    """The words `--over PARAMETER=VALUES` for a mapping from parameters to values.
+    """Returns the words `--over PARAMETER=VALUES` for a mapping from parameters to values.
 
-    Values are a range, a Python range of whole numbers, or a list. A mapping in their place, as in
-    {"chain": {"p": [.1, .2], "q": [.3, .5]}}, has parameters that change together along the
-    dimension of that name.
+    Values are a range, a Python range of whole numbers, or a list. A mapping in place of values, as
+    in {"chain": {"p": [.1, .2], "q": [.3, .5]}}, names a dimension (`chain`) along which several
+    parameters change together.
     """
     if not isinstance(over, Mapping):
         raise UsageError(f"over is {over!r}; it maps parameters to values, as in "
@@ -64,7 +66,7 @@ def axes(over: Mapping[str, Any]) -> list[str]:
 
 def spelled(values: Any) -> str:
     if isinstance(values, range) and values.step > 0 and len(values) > 1:
-        # As short as LO..HI for a million seeds, and real parameters take it, too.
+        # A million seeds stay as short as LO..HI, and real parameters accept this form, too.
         values = Range(values[0], values[-1], len(values))
     if isinstance(values, Range):
         return str(values)
@@ -74,5 +76,5 @@ def spelled(values: Any) -> str:
 
 
 def escaped(value: str) -> str:
-    """A value of a list: backslashes before a comma or the end count twice."""
+    """Returns a value of a list with doubled backslashes before a comma or the end."""
     return re.sub(r"(\\*),", r"\1\1\,", re.sub(r"(\\+)\Z", r"\1\1", value))

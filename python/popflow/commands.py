@@ -23,26 +23,27 @@ from .trajectories import Trajectory, as_files
 from .verification import Verification
 from .words import key, word, words
 
-# Arguments that the package itself gives to the program.
+# Arguments that the package itself passes to the program; users get these reasons.
 RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
             "help": "help(popflow.systems.scb.run) says what the arguments are",
             "progress": "show=True draws a bar", "quiet": ""}
 
 PathLike = str | os.PathLike[str]
-SystemLike = str | os.PathLike[str]  # a name; a plug-in's path, or a built model
+SystemLike = str | os.PathLike[str]  # name, path of a plug-in, or built model
 
 
 def run(system: SystemLike | None = None, *, output: PathLike | None = None,
         problem: Problem | None = None, show: bool | None = None, **options: Any) -> xarray.Dataset:
-    """One experiment on a system: its file, opened.
+    """Runs one experiment on a system and returns its file, opened.
 
     Options are those of `popflow run`, with _ for -; `help(popflow.systems.scb.run)` lists them. A
-    `problem` is a file, what was opened of one, or a mapping from names to arrays, which is written
-    to a file beside the output. Without `output` the file goes to the session's folder
-    (`popflow.folder`). `show` is whether to draw a progress bar (None: in terminals and notebooks).
+    `problem` is a file, a dataset opened from one, or a mapping from names to arrays. A mapping is
+    written to a file beside the output. Without `output` the file goes to the session's folder
+    (`popflow.folder`). `show` says whether to draw a progress bar (None: in terminals and
+    notebooks).
 
-    What the program refuses is raised with its sentence (`popflow.Error` and what derives from it).
-    Interrupted, it keeps what it has, and `popflow.resume` goes on.
+    Raises `popflow.Error` or a class derived from it, with the program's message. An interrupted
+    run keeps its results so far, and `popflow.resume` continues it.
     """
     return carried_out("run", system, output, problem, show, options)
 
@@ -51,16 +52,16 @@ def compare(system: SystemLike | None = None, *,
             trajectories: Mapping[str, Trajectory] | None = None, output: PathLike | None = None,
             problem: Problem | None = None, show: bool | None = None,
             **options: Any) -> xarray.Dataset:
-    """One problem as flow, SDE and sampled SGD: statistics along the dimension `rung`.
+    """Runs one problem as flow, SDE and sampled SGD and returns statistics along `rung`.
 
-    Printed, the result shows its table of verdicts: how far apart are the rungs, how far down do
-    they go, when do events come? `result.verdicts` is that table as a dataset. Options are those of
+    The printed result is a table of verdicts: how far apart are the rungs, how far down do they go,
+    when do events happen? `result.verdicts` is this table as a dataset. Options are those of
     `popflow compare`; each rung's own data are `result.popflow.group("sgd")`.
 
-    `trajectories` are trainings that popflow did not do, as {"pytorch": dataset}: an xarray dataset
-    or a mapping from names to arrays with `time` (flow time: learning rate times step) and
-    observables along (run, time), or a file. With a system, popflow's `rungs` are computed at their
-    times; with `from_`, they are compared with finished files.
+    `trajectories` are trainings by other programs, as {"pytorch": dataset}. Each is a file, an
+    xarray dataset or a mapping from names to arrays, with `time` (flow time: learning rate times
+    step) and observables along (run, time). With a system, popflow computes its `rungs` at the
+    times of these trainings; with `from_`, the trainings are compared with finished files.
     """
     given = [options.pop(name) for name in ("from_", "from") if name in options]
     with as_files(trajectories, given[0] if given else None) as files:
@@ -70,11 +71,11 @@ def compare(system: SystemLike | None = None, *,
 def compare_trajectories(*, output: PathLike | None = None, show: bool | None = None,
                          options: Mapping[str, Any] | None = None,
                          **trajectories: Trajectory) -> xarray.Dataset:
-    """Two or more trainings, without a system: `compare_trajectories(a=..., b=...)`.
+    """Compares two or more trainings without a system: `compare_trajectories(a=..., b=...)`.
 
-    Each is what `popflow.compare` takes as one of its `trajectories`. Compared are the variables
-    over time that all have. `options` are those of `popflow compare` for margins and levels, such
-    as {"delta": 0.1}.
+    Each training is given as in the `trajectories` of `popflow.compare`. The variables over time
+    that all trainings have are compared. `options` are those of `popflow compare` for margins and
+    levels, such as {"delta": 0.1}.
     """
     return compare(None, trajectories=trajectories, output=output, show=show, **(options or {}))
 
@@ -82,7 +83,7 @@ def compare_trajectories(*, output: PathLike | None = None, show: bool | None = 
 def sweep(system: SystemLike | None = None, over: Mapping[str, Any] | None = None, *,
           output: PathLike | None = None, problem: Problem | None = None, show: bool | None = None,
           **options: Any) -> xarray.Dataset:
-    """Many cells, in parallel: a map whose dimensions are the axes.
+    """Runs the cells of a sweep in parallel and returns a map whose dimensions are the axes.
 
     `over` maps parameters to values: `popflow.linear(low, high, count)`, `popflow.logarithmic`,
     `popflow.sampled`, a Python range, a list; or a label to parameters that change together,
@@ -93,9 +94,9 @@ def sweep(system: SystemLike | None = None, over: Mapping[str, Any] | None = Non
 
 def resume(path: PathLike | xarray.Dataset, *, show: bool | None = None,
            **options: Any) -> xarray.Dataset:
-    """Goes on with an unfinished file, or extends a finished run to `t_end`.
+    """Continues an unfinished file, or extends a finished run to `t_end`.
 
-    The file may be given by what was opened of it.
+    The file is given by its path or by a dataset opened from it.
     """
     reject_reserved("resume", options)
     path = absolute(path)
@@ -105,10 +106,10 @@ def resume(path: PathLike | xarray.Dataset, *, show: bool | None = None,
 
 def merge(*files: PathLike | xarray.Dataset, output: PathLike | None = None,
           show: bool | None = None, **options: Any) -> xarray.Dataset:
-    """Parts of an ensemble, shards of a sweep or sweeps that differ along one axis, as one file.
+    """Merges parts of an ensemble, shards of a sweep or sweeps that differ along one axis.
 
-    The parts are files, or what was opened of them; they stay as they are. Options are those of
-    `popflow merge`.
+    The parts are paths or datasets opened from files; the files stay as they are. Options are those
+    of `popflow merge`.
     """
     reject_reserved("merge", options)
     parts = [str(absolute(file)) for file in files]
@@ -119,7 +120,9 @@ def merge(*files: PathLike | xarray.Dataset, output: PathLike | None = None,
 
 def verify(system: SystemLike, *, problem: Problem | None = None, show: bool | None = None,
            **options: Any) -> Verification:
-    """Does a system hold what it declares of itself? True if it does; shown, a table of checks.
+    """Checks whether a system's code agrees with what the system declares.
+
+    The result is true if all checks pass; printed, it is a table of checks.
 
     Options are those of `popflow verify`; `help(popflow.systems.scb.verify)` lists them.
     """
@@ -132,13 +135,13 @@ def verify(system: SystemLike, *, problem: Problem | None = None, show: bool | N
 
 def plan(system: SystemLike | None = None, *, problem: Problem | None = None, command: str = "run",
          **options: Any) -> Any:
-    """Plan of a run, without running it: its parameters as resolved, its memory and file.
+    """Returns the plan of a run without running it: resolved parameters, memory and file.
 
-    `command` can be "run" only: the others have no such answer for programs.
+    `command` must be "run": the program has no machine-readable plan for other commands.
     """
     if command != "run":
-        raise UsageError(f"command is {command!r}; plan() knows of 'run' only. In a terminal, "
-                         "--dry-run tells what a sweep or a comparison would be.")
+        raise UsageError(f"command is {command!r}; plan() supports 'run' only. In a terminal, "
+                         "--dry-run shows the plan of a sweep or a comparison.")
     reject_reserved("plan", options)
     with TemporaryDirectory() as folder:
         options["problem"] = as_file(problem, Path(folder) / "problem.h5", options)
@@ -148,7 +151,7 @@ def plan(system: SystemLike | None = None, *, problem: Problem | None = None, co
 def carried_out(command: str, system: SystemLike | None, output: PathLike | None,
                 problem: Problem | None, show: bool | None, options: dict[str, Any],
                 more: list[str] | None = None) -> xarray.Dataset:
-    """Runs a command and opens the file that it wrote."""
+    """Runs a command and opens the file that the command wrote."""
     __tracebackhide__ = True
     reject_reserved(command, options)
     asked = [command, *named(system), *(more or [])]
@@ -160,19 +163,19 @@ def carried_out(command: str, system: SystemLike | None, output: PathLike | None
 
 
 def named(system: SystemLike | None) -> list[str]:
-    """The word for a system, which must not be taken for an option."""
+    """Returns the word for a system; the word must not look like an option."""
     if system is None:
         return []
     if isinstance(system, os.PathLike):  # a plug-in, such as a built model
         return [os.path.abspath(system)]
     if not isinstance(system, str) or system.startswith("-"):
-        raise UsageError(f"system is {system!r}, which is no name of one; popflow.systems has "
-                         "them, and help(popflow.systems.scb.run) says what the arguments are.")
+        raise UsageError(f"system is {system!r}, which is not the name of a system; popflow.systems "
+                         "has all names, and help(popflow.systems.scb.run) describes the arguments.")
     return [system]
 
 
 def absolute(path: PathLike | xarray.Dataset) -> Path:
-    """The path of a file, which may be given by what was opened of it."""
+    """Returns the absolute path of a file, given as a path or as a dataset opened from the file."""
     return Path(word(path)).absolute()
 
 
@@ -184,7 +187,7 @@ def reject_reserved(command: str, options: Mapping[str, Any]) -> None:
 
 
 def file_name(command: str, system: SystemLike | None, options: Mapping[str, Any]) -> str:
-    """Name of a file that was given none, whatever the words turn out to be."""
+    """Returns a name for an output file that has none yet."""
     kind = options.get("mode", "flow") if command == "run" else command
     name = Path(system).stem if isinstance(system, os.PathLike) else system
     return re.sub(r"[^\w-]", "_", f"{name or 'popflow'}-{kind}")[:100]

@@ -12,26 +12,26 @@ import xarray
 from .errors import InputError
 from .files import open_file
 
-# Names of the questions, in the table's words.
+# Names of the questions in the printed table.
 QUESTIONS = {"range": "mean", "depth": "how far down", "share": "share of runs",
              "time": "when"}
 
 
 class Comparison(xarray.Dataset):
-    """The dataset of a comparison's statistics, with `verdicts`. Printed, it shows their table."""
+    """Dataset of a comparison's statistics, with `verdicts`; it prints as the table of verdicts."""
 
     __slots__ = ()
 
     @property
     def verdicts(self) -> xarray.Dataset:
-        """The table of verdicts, as a dataset along `statement` and `pair`.
+        """Table of verdicts as a dataset along `statement` and `pair`.
 
         A statement is a `question` (range, depth, share, time) about a `subject` (an observable, an
-        event, an `item` of a passage). `verdict` is agree, differ, undecided, or empty where there
-        is none; `reason` tells why one is undecided: few_runs, margin (the interval reaches over
-        it), skewness (Gaussian laws would be decided), no_scatter (of a few runs), many_tests,
-        incomplete (runs ended before), else none. `difference` is that of the two rungs of the pair
-        with its interval, `margin` what it is held against.
+        event, or an `item` of a passage). `verdict` is agree, differ, undecided, or empty if the
+        pair has none. `reason` says why a verdict is undecided: few_runs, margin (the interval
+        crosses the margin), skewness (a Gaussian law would be decided), no_scatter (among a few
+        runs), many_tests, incomplete (runs ended early), else none. `difference` is the difference
+        of the pair's two rungs with its interval, `margin` its equivalence margin.
         """
         file = open_file(self.attrs["path"])
         if f"{self.attrs['group']}/verdicts" not in every_group(self.attrs["path"]):
@@ -40,13 +40,13 @@ class Comparison(xarray.Dataset):
                              "its own.")
         table = open_file(self.attrs["path"], f"{self.attrs['group']}/verdicts")
         for name in ("question", "subject", "verdict", "reason"):
-            if name in table:  # older files tell no reasons
+            if name in table:  # older files have no reasons
                 table[name] = table.popflow.words(name)
         ends = zip(file.popflow.words("second").values, file.popflow.words("first").values)
         return table.assign_coords(pair=[f"{second}-{first}" for second, first in ends])
 
     def __repr__(self) -> str:
-        if not {"rung", "pair", "time"} <= set(self.dims):  # a part of it
+        if not {"rung", "pair", "time"} <= set(self.dims):  # a selected part has no table
             return super().__repr__()
         try:
             return shown(self.verdicts)
@@ -66,7 +66,7 @@ def every_group(path: str) -> list[str]:
 
 
 def shown(table: xarray.Dataset) -> str:
-    """The table as text: a line per statement, a column per pair of rungs."""
+    """Returns the table as text: a line per statement, a column per pair of rungs."""
     rows = [["", "", *map(str, table.pair.values)]]
     for number in range(table.sizes["statement"]):
         one = table.isel(statement=number)

@@ -1,4 +1,4 @@
-"""How the program can end, as exceptions that carry its sentence."""
+"""Failures of the program as exceptions that carry the program's message."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class Error(Exception):
-    """The program did not do what it was asked to; the message is its own.
+    """The program failed; the exception's message is the program's own.
 
-    `code` is its exit code, `command` what was called, `path` the file that it left behind, if it
-    did: `popflow.open(error.path)` shows what came before.
+    `code` is the exit code, `command` the called command, and `path` the output file if the program
+    left one: `popflow.open(error.path)` shows the results up to the failure.
     """
 
     code = 1
@@ -36,7 +36,7 @@ class InputError(Error):
 
 
 class Diverged(Error):
-    """The trajectory left the finite numbers; the file has all that came before."""
+    """The trajectory diverged; the file has all results up to that time."""
 
     code = 4
 
@@ -48,17 +48,17 @@ class OutputError(Error):
 
 
 class LimitReached(Error):
-    """The limit of steps was reached, or the step size became too small."""
+    """The trajectory reached the limit of steps, or its step size became too small."""
 
     code = 6
 
 
 class NoProgram(Error):
-    """The program is not there, or not of a version that goes with this package."""
+    """The program is missing, or its version does not fit this package."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """The program was interrupted; `popflow.resume(error.path)` goes on."""
+    """The program was interrupted; `popflow.resume(error.path)` continues."""
 
     def __init__(self, sentence: str, path: Path | None = None):
         super().__init__(sentence)
@@ -71,7 +71,7 @@ INTERRUPTED = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.
 
 
 def of(code: int, said: str, command: Sequence[str], path: Path | None) -> BaseException:
-    """The exception for an exit code other than 0."""
+    """Returns the exception for an exit code other than 0."""
     left = path if path is not None and path.exists() else None
     if code in INTERRUPTED:
         return Interrupted(said, left)

@@ -1,4 +1,4 @@
-"""Finding the program, and talking to it."""
+"""Finds the program, runs it and reads its progress."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ FAILED_CHECK = 1  # the exit code of `verify` where something does not hold
 
 
 def program() -> str:
-    """The path of the program: what the environment variable POPFLOW names, else the package's own
-    (installed with it, or built in its checkout), else the first in PATH."""
+    """Returns the path of the program.
+
+    The environment variable POPFLOW has priority, then the package's own program (installed with
+    the package or built in its checkout), then the first `popflow` in PATH.
+    """
     path = named() or own() or shutil.which("popflow")
     if path is None:
         raise errors.NoProgram(
@@ -39,7 +42,7 @@ def program() -> str:
 
 
 def named() -> str | None:
-    """The program that the environment names."""
+    """Returns the program that the environment variable POPFLOW names, or None."""
     path = os.environ.get("POPFLOW")
     if not path:
         return None
@@ -50,14 +53,14 @@ def named() -> str | None:
 
 
 def own() -> str | None:
-    """The program that lies in this package, or in the build folder of its checkout."""
+    """Returns the program in this package or in the build folder of its checkout, or None."""
     here = Path(__file__).resolve().parent
     places = (here / "bin" / "popflow", here.parents[1] / "build" / "release" / "popflow")
     return next((str(path) for path in places if path.is_file()), None)
 
 
 def main() -> None:
-    """The program itself, for the script `popflow` of an installed package."""
+    """Runs the program in place of Python: the script `popflow` of an installed package."""
     path = own()
     if path is None:
         raise errors.NoProgram("this package came without its program")
@@ -67,7 +70,7 @@ def main() -> None:
 
 @functools.cache
 def checked(path: str) -> str:
-    """The program's version, if this package can use it."""
+    """Returns the program's version; raises NoProgram if it does not fit this package."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as problem:
@@ -80,7 +83,7 @@ def checked(path: str) -> str:
 
 
 def ask(*words: str) -> str:
-    """Output of the program for a question that takes no time."""
+    """Returns the output of a short command of the program."""
     __tracebackhide__ = True
     with short(words) as asked:
         command = [program(), *asked]
@@ -95,16 +98,18 @@ def ask_json(*words: str) -> Any:
 
 
 def work(words: Sequence[str], path: Path | None, show: bool | None = None) -> str:
-    """Runs the program, which writes to `path`, with a progress bar if `show` (None: if somebody
-    looks); returns what it prints. Interrupting Python interrupts the program, which keeps what it
-    has."""
-    __tracebackhide__ = True  # notebooks show what was asked for, and the program's sentence
+    """Runs the program, which writes to `path`, and returns its output.
+
+    `show` draws a progress bar (None: in terminals and notebooks). Interrupting Python interrupts
+    the program, which keeps its results so far.
+    """
+    __tracebackhide__ = True  # notebooks show the user's call and the program's message only
     with (short(words) as asked, tempfile.TemporaryFile("w+", errors="replace") as printed):
         command = [program(), *asked, "--progress", "json"]
         code, said, interrupted = followed(command, words[0], show, printed)
         printed.seek(0)
         answer = printed.read()
-    # A check that fails is an answer; an error has none.
+    # A failed check is a result of `verify`; an error is none.
     if code != 0 and not (code == FAILED_CHECK and answer):
         raise errors.of(code, sentence("\n".join(said)), command, path)
     if interrupted:
@@ -119,8 +124,8 @@ def work(words: Sequence[str], path: Path | None, show: bool | None = None) -> s
 
 def followed(command: Sequence[str], title: str, show: bool | None,
              printed: IO[str]) -> tuple[int, list[str], bool]:
-    """The exit code of the program, what it said, and whether it was interrupted."""
-    # In a group of its own, so that Ctrl-C reaches it once and from here, in notebooks too.
+    """Returns the program's exit code, its messages, and whether it was interrupted."""
+    # A process group of its own: Ctrl-C reaches the program once, from here, in notebooks too.
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=printed,
                              stderr=subprocess.PIPE, text=True, errors="replace",
                              start_new_session=True)
@@ -133,7 +138,7 @@ def followed(command: Sequence[str], title: str, show: bool | None,
             interrupted = True
             child.send_signal(signal.SIGINT)
             listen(child, bar, said)
-        except BaseException:  # the bar's, say: what is computed is kept, as when interrupted
+        except BaseException:  # an error of the progress bar, too, must leave the program's results
             child.send_signal(signal.SIGINT)
             child.communicate()
             raise
@@ -146,7 +151,7 @@ def followed(command: Sequence[str], title: str, show: bool | None,
 
 
 def level_of_user() -> int:
-    """How far up from who asks the first frame outside of this package is, for warnings."""
+    """Returns the stack level of the first frame outside this package, for warnings."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("popflow."):
         level, frame = level + 1, frame.f_back
@@ -154,7 +159,7 @@ def level_of_user() -> int:
 
 
 def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:
-    """Passes progress on and collects what else is said, until the program ends."""
+    """Shows the program's progress and collects its other messages until the program ends."""
     assert child.stderr is not None
     for line in child.stderr:
         if not bar.take(line):
@@ -163,8 +168,8 @@ def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:
 
 
 def sentence(said: str) -> str:
-    """The program's sentence about an error, or else its last warning, or else all it said."""
-    for mark in (r"^[^:\n]+: error: ", "warning: "):  # a program of one's own has its own name
+    """Returns the program's error message, else its last warning, else all of its messages."""
+    for mark in (r"^[^:\n]+: error: ", "warning: "):  # a user's own program has another name
         *before, text = re.split(mark, said, flags=re.MULTILINE)
         if before:
             return text.strip()

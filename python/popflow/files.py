@@ -1,4 +1,4 @@
-"""Files as xarray objects: lazily read, with words and tokens for labels."""
+"""Opens files as xarray objects: lazily read, with words and tokens as labels."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ LOCK = Lock()
 
 
 def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
-    """InputError unless popflow wrote the file."""
+    """Raises InputError unless popflow wrote the file."""
     if file.attrs.get("format") not in ("popflow", b"popflow"):
         raise InputError(f"the file '{path}' is not one of popflow's")
 
 
 def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
-    """Contents of a file, read when they are looked at.
+    """Opens a file, or the group of this name, as a dataset that is read lazily.
 
-    Of a comparison, the statistics over its rungs; of a run or a sweep, its root; or a group by its
-    name. Coordinates that are words or tokens have these as labels. The path is in `.attrs`, and
-    `.popflow` and `.time_of` lead to the rest of the file. Raises FileNotFoundError, InputError for
-    what is not HDF5 or not popflow's, and KeyError where there is no such group.
+    Without a group, the dataset of a comparison holds the statistics over its rungs; the dataset of
+    a run or a sweep holds its root group. Words and tokens are labels of coordinates. The path is
+    in `.attrs`; `.popflow` and `.time_of` give access to the rest of the file. Raises
+    FileNotFoundError, InputError if the file is not HDF5 or not popflow's, and KeyError if the
+    group does not exist.
     """
     path = Path(path).absolute()
     with opened_hdf5(path) as file:
@@ -49,7 +50,7 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     if group:
         coordinates = {**outer_coordinates(path, group, data), **coordinates}
         data.attrs["group"] = group
-    # Parameters that change together along one axis.
+    # Parameters that change together along one axis are coordinates of that axis.
     data = data.set_coords([name for name, values in data.items() if "option" in values.attrs])
     coordinates.update({name: data[name] for name in data.coords if name not in coordinates})
     data = data.assign_coords({name: labelled(values) for name, values in coordinates.items()})
@@ -75,7 +76,7 @@ def opened_hdf5(path: Path) -> h5py.File:
         if is_netcdf_3(path):
             raise InputError(f"the file '{path}' is netCDF-3; popflow's files are netCDF-4, which "
                              "is HDF5") from reason
-        # The part in brackets of HDF5's own words, as in "Unable to open file (truncated file)".
+        # HDF5 gives its reason in brackets, as in "Unable to open file (truncated file)".
         why = "".join(re.findall(r" \(.*\)", str(reason)))
         raise InputError(f"the file '{path}' cannot be read, or is not HDF5{why}") from reason
 
@@ -87,7 +88,7 @@ def is_netcdf_3(path: Path) -> bool:
 
 
 def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:
-    """Coordinates of the group's dimensions that lie in the groups around it."""
+    """Returns coordinates of the group's dimensions that are stored in enclosing groups."""
     found: dict = {}
     parts = group.split("/")
     for depth in range(len(parts)):
@@ -99,14 +100,14 @@ def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:
 
 
 def labelled(variable: xarray.DataArray) -> xarray.DataArray:
-    """The variable with words for numbers: the meanings of flags, the tokens of a text."""
+    """Returns the variable with words in place of numbers: meanings of flags, tokens of a text."""
     if "labels" in variable.attrs:
         return variable.copy(data=variable.attrs["labels"].split(" "))
     return decoded(variable) if "flag_meanings" in variable.attrs else variable
 
 
 def decoded(variable: xarray.DataArray) -> xarray.DataArray:
-    """The words that a variable's numbers stand for; the empty word where there is none."""
+    """Returns the words that a variable's numbers stand for; "" where a number has none."""
     words = variable.attrs["flag_meanings"].split()
     flags = np.atleast_1d(variable.attrs.get("flag_values", range(len(words))))
     numbers = variable.values

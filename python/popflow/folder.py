@@ -1,4 +1,4 @@
-"""Where files go that the user has given no name."""
+"""Folder for output files that the user gave no name."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _choosing = threading.Lock()
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of this session's files; with `path`, that one from now on.
+    """Returns the folder for files without a name; with `path`, sets the folder first.
 
-    Without one it is made among the system's temporary files, and stays there, when the first file
-    goes into it: that is said then.
+    Without a set folder, the first such file creates one in the system's temporary directory and
+    prints its path; the folder is not deleted.
     """
     global _folder
     with _choosing:
@@ -32,17 +32,19 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
             _folder.mkdir(parents=True, exist_ok=True)
         elif _folder is None:
             _folder = Path(tempfile.mkdtemp(prefix="popflow-"))
-            print(f"popflow: files without a name of their own go to {_folder}", file=sys.stderr)
+            print(f"popflow: output files without a name are stored in {_folder}", file=sys.stderr)
         return _folder
 
 
 @contextmanager
 def place(output: str | os.PathLike[str] | None, name: str) -> Iterator[Path]:
-    """The path of an output: as named, or a new one in the session's folder, which no other call
-    has while the block lasts, in this process or another."""
+    """Yields the path of an output: as named, or a new one in the session's folder.
+
+    No other call in this or another process gets a new path while the block lasts.
+    """
     if output is not None:
         if not isinstance(output, (str, os.PathLike)):
-            raise UsageError(f"output is {output!r}; it must be the name of a file")
+            raise UsageError(f"output is {output!r}; it must be a file name")
         yield Path(output).absolute()
         return
     paths = (folder() / f"{name}-{number}.h5" for number in itertools.count(1))
@@ -54,7 +56,7 @@ def place(output: str | os.PathLike[str] | None, name: str) -> Iterator[Path]:
 
 
 def take(path: Path) -> bool:
-    """Marks a path as taken, if it is free."""
+    """Marks a path as taken; returns whether it was free."""
     if not free(path):
         return False
     with blamed_on(path):
@@ -62,7 +64,7 @@ def take(path: Path) -> bool:
             mark(path).touch(exist_ok=False)
         except FileExistsError:
             return False
-    if not free(path):  # whoever had the mark until now has left a file
+    if not free(path):  # the previous holder of the mark has written a file
         mark(path).unlink()
         return False
     return True

@@ -1,4 +1,4 @@
-"""The lock under which files are read."""
+"""Lock that guards reading of files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from xarray.backends.locks import HDF5_LOCK
 
 
 class Lock:
-    """xarray's own lock for HDF5, which stays behind where a dataset is pickled: whoever gets that
-    has a lock already. Xarray's pickles only where dask is installed."""
+    """xarray's lock for HDF5, left out of a pickled dataset: the unpickling process has its own.
+
+    xarray's own lock can be pickled only if dask is installed.
+    """
 
     def acquire(self, *arguments: Any, **options: Any) -> bool:
         return HDF5_LOCK.acquire(*arguments, **options)

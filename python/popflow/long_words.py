@@ -1,4 +1,4 @@
-"""Command lines that are longer than the system takes."""
+"""Moves options that are too long for a command line into a configuration file."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from tempfile import TemporaryDirectory
 
 from .errors import UsageError
 
-# Linux takes words of up to 128 KiB.
+# Linux limits one argument to 128 KiB.
 LONGEST = 100_000
 
 
 @contextmanager
 def short(words: Sequence[str]) -> Iterator[list[str]]:
-    """The words, with options whose values are too long in a configuration file while the block
-    lasts."""
+    """Yields the words; options with too long values are in a configuration file meanwhile."""
     long = {words[at - 1] for at, word in enumerate(words) if len(os.fsencode(word)) > LONGEST}
     if not long:
         yield list(words)
         return
     if "--config" in words:
-        raise UsageError(f"{' and '.join(sorted(long))} take more characters than a command line "
-                         "holds, and go by a configuration file; write them into that of config=")
+        raise UsageError(f"{' and '.join(sorted(long))} are too long for a command line "
+                         "and need a configuration file; write them into the file given as config=")
     rest: list[str] = []
     lines: list[str] = []
     remaining = iter(words)
     for word in remaining:
-        if word in long:  # all of one name, since axes keep their order
+        if word in long:  # all options of this name, since axes keep their order
             lines.append(f"{word.removeprefix('--')} = {quoted(next(remaining))}")
         else:
             rest.append(word)
@@ -40,7 +39,7 @@ def short(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def quoted(value: str) -> str:
-    """A value as configuration files take any: in quotes, without control characters."""
+    """Returns a value in quotes with control characters escaped, as configuration files read it."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("#", "\\x23")
     return '"' + "".join(character if character >= " " and character != "\x7f" else
                          f"\\x{ord(character):02x}" for character in escaped) + '"'

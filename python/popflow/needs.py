@@ -1,4 +1,4 @@
-"""Packages that this one cannot do without, and what to do where one is missing."""
+"""Checks that required Python packages are installed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ PACKAGES = ("numpy", "h5py", "h5netcdf", "xarray")
 
 
 def require() -> None:
-    """ImportError with a way out unless this Python has them all."""
+    """Raises ImportError with instructions if this Python lacks a required package."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise ImportError(
-            f"popflow needs {', '.join(missing)}, which the Python {sys.executable} has not. "
+            f"popflow needs {', '.join(missing)}, which the Python {sys.executable} does not have. "
             f"Install with: {sys.executable} -m pip install {' '.join(missing)}   (Debian's own "
             "Python, /usr/bin/python3, gets them by scripts/setup --python)")
 

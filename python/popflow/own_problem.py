@@ -1,4 +1,4 @@
-"""The problem file that lies beside an output whose problem was given as arrays."""
+"""Problem file beside an output whose problem was given as arrays."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def path_beside(output: Path) -> Path:
 
 @contextmanager
 def kept_beside(output: Path, problem: Any, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Value of --problem while the block has `output` computed.
+    """Yields the value of --problem for the block that computes `output`.
 
     Arrays are written to a file beside the output, where a resumed run finds them too. Without
-    `force` neither file may exist. Where the block fails before there is a new output, the problem
-    file that was there before is there again.
+    `force` neither file may exist. If the block fails before it writes a new output, the previous
+    problem file is restored.
     """
     if not are_arrays(problem):
         yield problem
@@ -48,7 +48,7 @@ def kept_beside(output: Path, problem: Any, options: Mapping[str, Any]) -> Itera
         try:
             yield path
         finally:
-            if state(output) not in (None, before):  # there is a new one, which needs its problem
+            if state(output) not in (None, before):  # a new output needs its problem file
                 undo.pop_all()
                 with suppress(OSError):
                     old.unlink(missing_ok=True)
@@ -59,7 +59,7 @@ def exists_already(what: str, path: Path) -> UsageError:
 
 
 def claim(path: Path) -> None:
-    """Takes a name that nothing has, even if others want it at the same time."""
+    """Creates a file under an unused name; safe if other processes try the same name."""
     try:
         open(path, "x").close()
     except FileExistsError:
@@ -67,7 +67,7 @@ def claim(path: Path) -> None:
 
 
 def set_aside(path: Path, old: Path) -> bool:
-    """Renames the file, if there is one."""
+    """Renames the file if it exists."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     try:
@@ -78,7 +78,7 @@ def set_aside(path: Path, old: Path) -> bool:
 
 
 def state(path: Path) -> tuple[int, ...] | None:
-    """Numbers that change when a file is replaced or written."""
+    """Returns numbers that change when the file is replaced or written; None if it is missing."""
     try:
         found = path.stat()
     except OSError:

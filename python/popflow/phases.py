@@ -1,4 +1,4 @@
-"""Runs that continue one another, as one."""
+"""Joins runs that continue one another."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SAME_TIME = 1e-9
 
 
 def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
-    """Runs each of which starts where the one before ended (`init_from`), along one time.
+    """Joins runs along time, each of which starts where the previous one ended (`init_from`).
 
-    A file's own time begins at 0; its attribute `continues_at` says when that was since the start
-    of the first. The later files' first records, which are the last ones of the files before, are
-    left out. What does not change with time is the first file's.
+    A file's own time starts at 0; its attribute `continues_at` is that moment in the time of the
+    first run. The first record of each later file repeats the last record before it and is left
+    out. Variables without a time dimension come from the first file.
     """
     if not files:
         raise InputError("phases() takes the files of runs, the first one first.")
@@ -27,7 +27,7 @@ def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
     for path in map(word, files):
         data = open_file(path)
         if "time" not in data.dims or ("continues_at" not in data.attrs and parts):
-            raise InputError(f"{path} continues no run: --init-from makes one that does.")
+            raise InputError(f"{path} does not continue a run: start it with --init-from.")
         begun = float(data.attrs.pop("continues_at", 0.0))
         data = data.isel(time=data.saves_done.values.min() > np.arange(data.sizes["time"]))
         data = data.assign_coords(time=data.time + begun).drop_dims("time_state", errors="ignore")
@@ -42,7 +42,7 @@ def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
                                  f"file before ends at {end:.10g}.")
             data = data.isel(time=data.time.values > end)
         parts.append(data)
-    # A step's number, like a stage's, counts from its own file's start.
+    # Numbers of steps and stages count from the start of their own file.
     parts = [part.drop_vars("step", errors="ignore") for part in parts]
     shared = set.intersection(*(set(map(str, part.data_vars)) for part in parts))
     return xarray.concat([part[sorted(shared)] for part in parts], "time", data_vars="minimal",

@@ -1,4 +1,4 @@
-"""Problems given as arrays, written to a file that --problem reads."""
+"""Writes problems that are given as arrays to a file for --problem."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .writing import beside, blamed_on
 
 Problem = str | os.PathLike[str] | Mapping[str, Any] | xarray.Dataset
 
-# Attributes that belong to no array but are needed to read them.
+# Attributes of the group that are needed to read the arrays.
 ATTRIBUTES = ("context_length",)
 
 
 def are_arrays(problem: Problem | None) -> bool:
-    """Has it to be written, being no file nor what was opened of one?
+    """Returns whether the problem is given as arrays, not as a file or a dataset opened from one.
 
-    A file's group `problem` counts as arrays, which may have been changed since.
+    A dataset of the group `problem` counts as arrays, since its values may have been changed.
     """
     if isinstance(problem, xarray.Dataset) and "path" in problem.attrs:
         return str(problem.attrs.get("group", "")).split("/")[-1] == "problem"
     if problem is None or isinstance(problem, (str, os.PathLike, Mapping, xarray.Dataset)):
         return isinstance(problem, Mapping)
-    raise UsageError(f"problem is a {type(problem).__name__}; it must be a file, what was opened "
-                     "of one, or a mapping from names to arrays, as in problem={'P': array}")
+    raise UsageError(f"problem is a {type(problem).__name__}; it must be a file, a dataset opened "
+                     "from one, or a mapping from names to arrays, as in problem={'P': array}")
 
 
 def as_file(problem: Any, path: Path, options: Mapping[str, Any]) -> Problem | None:
-    """The file of a problem, written to `path` if it is given as arrays."""
+    """Returns the file of a problem; arrays are written to `path`."""
     if not are_arrays(problem):
         return problem
     write_problem(path, problem, options)
@@ -43,9 +43,9 @@ def as_file(problem: Any, path: Path, options: Mapping[str, Any]) -> Problem | N
 
 def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any],
                   named: Path | None = None) -> None:
-    """One dataset for each array; attributes come from the mapping itself or from the options.
+    """Writes one dataset for each array; attributes come from the mapping or from the options.
 
-    Where it cannot be written, the error names `named`.
+    If the file cannot be written, the error names `named`.
     """
     content = image(path, arrays, options)
     with blamed_on(named or path), open(path, "xb") as file:
@@ -53,8 +53,8 @@ def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, A
 
 
 def image(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> bytes:
-    """The content of the file, made in memory: HDF5 has no clear word for a disk that is full."""
-    # HDF5 tells files in memory apart by their names.
+    """Returns the file's bytes, made in memory: HDF5 reports a full disk unclearly."""
+    # HDF5 identifies files in memory by their names.
     with h5py.File(beside(path, "image"), "w", driver="core", backing_store=False) as file:
         for name, values in arrays.items():
             if name not in ATTRIBUTES:
@@ -74,11 +74,11 @@ def named_array(name: Any) -> str:
 
 
 def numbers(name: Any, values: Any) -> np.ndarray:
-    """The array, if it is one of real numbers."""
+    """Returns the value as an array; raises UsageError unless it holds real numbers."""
     try:
         array = np.asarray(values)
     except ValueError as ragged:  # before NumPy 1.24: an array of lists
-        raise UsageError(f"problem[{name!r}] is no array: its rows have different lengths"
+        raise UsageError(f"problem[{name!r}] is not an array: its rows have different lengths"
                          ) from ragged
     if array.dtype.kind not in "biuf":
         raise UsageError(f"problem[{name!r}] holds {array.dtype.name} values; it must be an array "

@@ -1,4 +1,4 @@
-"""The program's lines of JSON, {"done": 0.4, "seconds_left": 9, "text": ""} or {"note": "..."}."""
+"""Reads the program's progress: {"done": 0.4, "seconds_left": 9, "text": ""} or {"note": "..."}."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Progress:
-    """A bar by tqdm in terminals and notebooks; nothing where tqdm is missing or nobody looks."""
+    """Progress bar by tqdm in terminals and notebooks; nothing elsewhere or without tqdm."""
 
     def __init__(self, title: str, show: bool | None = None):
         self.title, self.bar = title, None
@@ -23,13 +23,13 @@ class Progress:
             self.bar.close()
 
     def complete(self) -> None:
-        """The work is done, whatever the last line said."""
+        """Completes the bar, even if the last line of progress said less."""
         if self.bar is not None:
             self.bar.n = 1.0
             self.bar.set_postfix_str("")
 
     def take(self, line: str) -> bool:
-        """Shows a line of progress; False if it is something else."""
+        """Shows a line of progress; returns False if the line is no progress."""
         if not line.startswith("{"):
             return False
         try:
@@ -49,7 +49,7 @@ class Progress:
 
 
 def plain(line: str) -> str:
-    """Text of a line of the program: that of a note, a warning as such, or the line itself."""
+    """Returns the text of a line: of a note, of a warning (marked as such), or the line itself."""
     try:
         said = json.loads(line) if line.startswith("{") else {}
     except ValueError:
@@ -60,21 +60,21 @@ def plain(line: str) -> str:
 
 
 def clock(seconds: float) -> str:
-    """3:25, or 1:03:25."""
+    """Returns a duration as 3:25 or 1:03:25."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def watched() -> bool:
-    """Is there a terminal, or a notebook?"""
+    """Returns whether Python runs in a terminal or a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 def new_bar(title: str) -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a notebook without ipywidgets has a bar of text
+            warnings.simplefilter("ignore")  # without ipywidgets a notebook shows a text bar
             from tqdm.auto import tqdm
     except ImportError:
         return None

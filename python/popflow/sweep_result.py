@@ -1,4 +1,4 @@
-"""Result of `popflow.sweep`: the map, shown with its axes and what came out."""
+"""Result of `popflow.sweep`: the map, printed with its axes and outcomes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import Error
 
 
 class Sweep(xarray.Dataset):
-    """The dataset of a sweep's file. Printed, it begins with what `popflow info` says of it."""
+    """Dataset of a sweep's file. Printed, it begins with the page of `popflow info`."""
 
     __slots__ = ()
 
@@ -21,12 +21,12 @@ class Sweep(xarray.Dataset):
 
     def _repr_html_(self) -> str:
         page = self._page()
-        # A plain dataset: xarray's HTML contains repr() of the dataset, and so the page again.
+        # A plain dataset, since xarray's HTML contains repr(), which would repeat the page.
         plain = xarray.Dataset(self, attrs=self.attrs)
         return (f"<pre>{escape(page)}</pre>" if page else "") + plain._repr_html_()
 
     def _page(self) -> str:
-        """The page about the file; empty of a part of it."""
+        """Returns the page about the file; empty if the dataset is a selected part."""
         try:
             with h5py.File(self.attrs["path"], "r") as file:
                 whole = self["status"].shape == file["status"].shape

@@ -1,4 +1,4 @@
-"""The systems that the program knows, with their options as signatures and docstrings."""
+"""Systems that the program offers, with their options as signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ TYPES: dict[str, Any] = {"number": float, "whole": int, "word": str, "flag": boo
 
 
 class System:
-    """A system: its reference page, and the commands with its options for arguments."""
+    """A system: its reference page, and the commands with its options as arguments."""
 
     def __init__(self, name: str):
         self.name = name
 
     @cached_property
     def page(self) -> str:
-        """The reference page: equations, parameters, observables, events."""
+        """Returns the reference page: equations, parameters, observables, events."""
         return executable.ask("systems", self.name)
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The reference page as data, with the options of the commands."""
+        """Returns the reference page as data, with the options of the commands."""
         return executable.ask_json("systems", self.name)
 
     @cached_property
@@ -48,7 +48,7 @@ class System:
         return self._with_options(commands.verify)
 
     def _with_options(self, command: Callable[..., Any]) -> Callable[..., Any]:
-        """The command for this system, with a signature and a docstring from its description."""
+        """Returns the command for this system, with signature and docstring from its page."""
         def bound(*arguments: Any, **options: Any) -> Any:
             return command(self.name, *arguments, **options)
 
@@ -71,7 +71,7 @@ class System:
 
 
 def parameter(option: Mapping[str, Any]) -> inspect.Parameter:
-    """An option as a parameter of a signature."""
+    """Returns an option as a parameter of a signature."""
     kind = TYPES.get(option["type"], str)
     default = option.get("default")
     if kind is bool:
@@ -83,7 +83,7 @@ def parameter(option: Mapping[str, Any]) -> inspect.Parameter:
 
 
 def argument(option: str) -> str:
-    """The Python name of an option."""
+    """Returns the Python name of an option."""
     name = option.replace("-", "_")
     return f"{name}_" if keyword.iskeyword(name) else name
 
@@ -96,7 +96,7 @@ def described(option: Mapping[str, Any]) -> str:
 
 
 class Systems(Mapping):
-    """The systems by name, as attributes too (with _ for -)."""
+    """Systems by name, also as attributes (with _ for -)."""
 
     @cached_property
     def _titles(self) -> dict[str, str]:

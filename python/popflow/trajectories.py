@@ -1,4 +1,4 @@
-"""Somebody's own training as a rung of `popflow.compare`: arrays in files that --from reads."""
+"""Passes trainings by other programs to `popflow.compare`: arrays in files for --from."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ AXES = ("time", "step")
 @contextmanager
 def as_files(trajectories: Mapping[str, Trajectory] | None,
              given: Any) -> Iterator[Mapping[str, Any] | None]:
-    """Value of --from while the block lasts: the files `given` there, and one for each of the
-    trajectories. The comparison's file holds what it has read of them."""
+    """Yields the value of --from: the `given` files, and a temporary file per trajectory.
+
+    The comparison's file keeps a copy of the trajectories' data.
+    """
     if trajectories is None:
         yield given
         return
@@ -47,7 +49,7 @@ def as_files(trajectories: Mapping[str, Trajectory] | None,
 
 
 def as_file(name: str, of: Trajectory, path: Path) -> Path:
-    """The file of trajectories, written to `path` unless they are in one."""
+    """Returns the file of trajectories; arrays are written to `path`."""
     if isinstance(of, (str, os.PathLike)):
         return Path(of)
     if not isinstance(of, (Mapping, xarray.Dataset)):
@@ -63,14 +65,14 @@ def as_file(name: str, of: Trajectory, path: Path) -> Path:
 
 
 def arrays(name: str, of: Mapping[str, Any] | xarray.Dataset) -> dict[str, np.ndarray]:
-    """Its numbers over runs and time; a dataset's in this order, whichever it has."""
+    """Returns the trajectories' arrays along (run, time); datasets are transposed to this order."""
     if not isinstance(of, xarray.Dataset):
         return {variable: numbers(name, variable, values) for variable, values in of.items()
                 if variable != "deterministic"}
     found = {}
     for variable in map(str, of.variables):
         array = of[variable]
-        # A popflow file has fields and problems, too.
+        # Files of popflow also hold fields and problems, which are left out.
         if array.dtype.kind not in "biuf" or not set(map(str, array.dims)) <= {"run", *AXES}:
             continue
         order = [axis for axis in ("run", *AXES) if axis in array.dims]
@@ -86,7 +88,7 @@ def numbers(name: str, variable: Any, values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
     except ValueError as ragged:  # before NumPy 1.24: an array of lists
-        raise UsageError(f"{where} is no array: its rows have different lengths") from ragged
+        raise UsageError(f"{where} is not an array: its rows have different lengths") from ragged
     if array.dtype.kind not in "biuf":
         raise UsageError(f"{where} holds {array.dtype.name} values; it must be an array of real "
                          "numbers along (run, time), its rows equally long")

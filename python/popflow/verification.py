@@ -1,4 +1,4 @@
-"""Results of `popflow verify`."""
+"""Result of `popflow verify`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import xarray
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """Declarations of a system, held against its behaviour.
+    """Checks of a system's declarations against its behaviour; true if all checks pass.
 
-    True if all of it holds. `checks` has a row for each check along the dimension `check`: its
-    `verdict` (ok, fails, skipped), what was `measured`, what is `allowed` (from below where
-    `at_least` is true), and a `note` on what the number is. `table` is the same as text.
+    `checks` has a row per check along the dimension `check`: its `verdict` (ok, fails, skipped),
+    the `measured` number, the `allowed` bound (a lower bound if `at_least` is true), and a `note` that
+    explains the number. `table` is the same as text.
     """
 
     system: str

@@ -1,3 +1,3 @@
-"""The version, which is the program's."""
+"""Version of the package and of the program."""
 
 __version__ = "0.1.0"

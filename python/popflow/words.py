@@ -1,4 +1,4 @@
-"""Python's arguments as the words of a command line."""
+"""Turns Python's arguments into the words of a command line."""
 
 from __future__ import annotations
 
@@ -11,24 +11,28 @@ import xarray
 
 from .errors import UsageError
 
-# Options without a value.
+# Options of the program that take no value.
 FLAGS = frozenset({"allow-missing", "batch-noise-in-variance", "check-noise", "fixed-betas",
                    "force", "keep-going", "same-seed", "sharpness", "state-of-optimizer",
                    "thorough"})
 
 
 def key(name: Any) -> str:
-    """The option that an argument stands for: `vocab_size` is --vocab-size; a trailing _ is for
-    names that Python keeps for itself."""
+    """Returns the option of an argument: --vocab-size for `vocab_size`.
+
+    A trailing _ is dropped; it avoids Python's reserved words, as in `from_`.
+    """
     if not isinstance(name, str):
-        raise UsageError(f"{name!r} is no name of a parameter: names are text, such as "
+        raise UsageError(f"{name!r} is not the name of a parameter: names are text, such as "
                          "'learning_rate'")
     return name.rstrip("_").replace("_", "-")
 
 
 def word(value: Any) -> str:
-    """A value as the program reads it; numbers keep all their digits, and what was opened of a file
-    stands for the file."""
+    """Returns a value as the program reads it.
+
+    Numbers keep all their digits; a dataset opened from a file stands for the file.
+    """
     if isinstance(value, np.generic) or getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, (bool, np.bool_)):
@@ -47,8 +51,10 @@ def word(value: Any) -> str:
 
 
 def words(options: Mapping[str, Any]) -> list[str]:
-    """--name value for each option; None stands for the default, True for a flag that is given and
-    False for one that is not."""
+    """Returns `--name value` for each option.
+
+    None leaves the default; True gives a flag and False leaves it out.
+    """
     found: list[str] = []
     for name, value in options.items():
         if value is None or value is False:

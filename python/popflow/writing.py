@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .errors import OutputError
 
 
 def beside(path: Path, role: str) -> Path:
-    """A hidden name in the same folder that nothing else has."""
-    # Room for what is added: a name has at most 255 bytes.
+    """Returns an unused hidden name in the same folder."""
+    # A file name has at most 255 bytes; leave room for the added part.
     stem = os.fsdecode(os.fsencode(path.name)[:200])
     return path.with_name(f".{stem}.{role}-{secrets.token_hex(4)}")
 
 
 @contextmanager
 def blamed_on(path: Path) -> Iterator[None]:
-    """Says which file could not be written: the one that was asked for."""
+    """Makes write errors name the file that the user asked for."""
     try:
         yield
     except OSError as problem:

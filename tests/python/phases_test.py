@@ -48,7 +48,7 @@ def test_what_does_not_continue_is_refused(tmp_path):
     other = popflow.run("scb", **SMALL, t_end=3, saves=4, output=tmp_path / "b.h5")
     second = popflow.run("scb", **SMALL, t_end=4, saves=3, init_from=first,
                          output=tmp_path / "c.h5")
-    with pytest.raises(popflow.InputError, match="continues no run"):
+    with pytest.raises(popflow.InputError, match="does not continue a run"):
         popflow.phases(first, other)
     with pytest.raises(popflow.InputError, match="starts at t = 6 of the whole time"):
         popflow.phases(other, second)

@@ -310,7 +310,7 @@ def test_a_plan(folder):
     plan = popflow.plan("scb", problem=CHAIN, context_length=20)
     assert plan["options"]["vocab-size"] == "3"
     assert os.listdir(folder) == []
-    with pytest.raises(popflow.UsageError, match="command is 'sweep'; plan.. knows of 'run' only"):
+    with pytest.raises(popflow.UsageError, match="command is 'sweep'; plan.. supports 'run' only"):
         popflow.plan("markov", command="sweep")
     with pytest.raises(AttributeError, match="no system nothing; there are: scb"):
         popflow.systems.nothing

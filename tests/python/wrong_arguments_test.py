@@ -17,11 +17,11 @@ from popflow.words import FLAGS
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda: popflow.sweep("markov", {3: [1, 2]}), "3 is no name of a parameter"),
-    (lambda: popflow.sweep("markov", {"chain": {3: [1, 2]}}), "3 is no name of a parameter"),
+    (lambda: popflow.sweep("markov", {3: [1, 2]}), "3 is not the name of a parameter"),
+    (lambda: popflow.sweep("markov", {"chain": {3: [1, 2]}}), "3 is not the name of a parameter"),
     (lambda: popflow.run("scb", problem=np.eye(2)), "problem is a ndarray; it must be a file"),
     (lambda: popflow.run("scb", problem=[1, 2]), "problem is a list"),
-    (lambda: popflow.run("scb", problem={"P": [[1, 2], [3]]}), r"problem\['P'\] is no array"),
+    (lambda: popflow.run("scb", problem={"P": [[1, 2], [3]]}), r"problem\['P'\] is not an array"),
     (lambda: popflow.run("scb", problem={"P": "abc"}), r"problem\['P'\] holds str"),
     (lambda: popflow.run("scb", problem={"P": [None]}), r"problem\['P'\] holds object"),
     (lambda: popflow.run("scb", problem={"P": [[1j]]}), r"problem\['P'\] holds complex"),

@@ -1,7 +1,7 @@
-"""From maps to numbers: thresholds, powers, medians and boundaries, each with its uncertainty.
+"""Estimates from maps: thresholds, powers, medians and boundaries, each with its uncertainty.
 
-All of it works on plain arrays, along their last axis, and on xarray.DataArrays, along the
-dimension of the first argument, whatever other dimensions there are.
+All functions take plain arrays, and work along the last axis, or xarray.DataArrays, and work along
+the dimension of the first argument; further dimensions are kept.
 """
 
 from .boundary import boundaries

@@ -1,4 +1,4 @@
-"""A function of short arrays, applied along one dimension of long ones."""
+"""Applies a function of one-dimensional arrays along one dimension of larger arrays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import xarray
 
 
 def along(function: Callable[..., Any], x: Any, *others: Any, outputs: int) -> tuple:
-    """`function(x, *others)` for each row of the arrays `others` along the dimension of `x`.
+    """Applies `function(x, *others)` to each row of the arrays `others` along the dimension of `x`.
 
-    That dimension is the last of plain arrays. What has only one value is the same everywhere. The
-    results are numbers where the arrays have no other dimension.
+    The dimension is the last one of plain arrays. A single value is used for all rows. The results
+    are numbers if the arrays have no other dimension.
     """
     x = x if isinstance(x, xarray.DataArray) else np.asarray(x, float)
     if x.ndim != 1:

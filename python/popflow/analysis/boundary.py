@@ -11,15 +11,15 @@ import xarray
 
 def boundaries(outcome: Any, x: Any = None, y: Any = None,
                log: Sequence[str] = ()) -> xarray.Dataset:
-    """The points half-way between neighbours of different outcome, in a map of two dimensions.
+    """Returns the midpoints between neighbours of different outcome in a two-dimensional map.
 
     `outcome` is a DataArray with coordinates, or an array with the coordinates `y` of its rows and
-    `x` of its columns. Dimensions named in `log` have their middle in the logarithm. NaN and empty
-    words are cells without an outcome; nothing is known of a boundary there.
+    `x` of its columns. Midpoints are geometric along dimensions named in `log`. Cells with NaN or
+    an empty word have no outcome, and no boundary is reported beside them.
 
-    The result has a dimension `point`: the two coordinates, `across` (the dimension that the step
-    is along), `half` (half the distance between the two cells in it: what the point is uncertain
-    by), and the outcomes `before` and `after`, the latter where the coordinate is larger.
+    The result has a dimension `point`, with the two coordinates; `across`, the dimension in which
+    the two cells differ; `half`, half their distance (the point's uncertainty); and the outcomes
+    `before` and `after` at the smaller and the larger coordinate.
     """
     if not isinstance(outcome, xarray.DataArray):
         outcome = np.asarray(outcome)
@@ -36,7 +36,7 @@ def boundaries(outcome: Any, x: Any = None, y: Any = None,
 
 
 def steps(outcome: xarray.DataArray, across: str, log: bool) -> dict[str, np.ndarray]:
-    """The changes along one dimension."""
+    """Returns the changes of outcome along one dimension."""
     (other,) = (str(dimension) for dimension in outcome.dims if dimension != across)
     values = outcome.transpose(other, across).values
     before, after = values[:, :-1], values[:, 1:]

@@ -11,15 +11,17 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its standard error, and the degrees of freedom that the error was estimated with
-    (infinitely many where the errors of the data were known)."""
+    """A value with its standard error and the degrees of freedom of that error.
+
+    The degrees of freedom are infinite if the errors of the data were known.
+    """
 
     value: Any
     error: Any
     freedom: Any = np.inf
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """The interval that holds the true value with probability `level`."""
+        """Returns the confidence interval of this `level`."""
         reach = stats.t.ppf((1 + level) / 2, self.freedom) * self.error
         return self.value - reach, self.value + reach
 
@@ -28,6 +30,6 @@ class Estimate:
             return f"{self.value} ± {self.error}"
         if not np.isfinite(self.error) or self.error <= 0:
             return f"{self.value:.3g} ± {self.error:.2g}"
-        # Two digits of the error, and the value to the same place.
+        # Two digits of the error, and the value rounded to the same place.
         places = max(0, 1 - int(np.floor(np.log10(self.error))))
         return f"{self.value:.{places}f} ± {self.error:.{places}f}"

@@ -15,8 +15,8 @@ from .estimate import Estimate
 class Line:
     """y = intercept + slope x.
 
-    `misfit` is the sum of squared deviations, in units of the errors where these were given, over
-    the degrees of freedom: then near 1 if the line describes the data.
+    `misfit` is the sum of squared deviations over the degrees of freedom. If errors of y were
+    given, deviations are in their units, and a misfit near 1 means that the line fits.
     """
 
     intercept: Estimate
@@ -28,10 +28,10 @@ class Line:
 
 
 def line(x: Any, y: Any, error: Any = None) -> Line:
-    """The line through (x, y) by least squares.
+    """Fits a line through (x, y) by least squares; NaNs are left out.
 
-    With the standard errors of y given, points are weighted by them and the line's errors follow
-    from them. Without, the scatter about the line tells (three points at least). NaNs are left out.
+    With standard errors of y, the points are weighted by them and the line's errors follow from
+    them. Without, the line's errors follow from the scatter about the line (at least three points).
     """
     given = error is not None
     found = along(lambda *row: fit(given, *row), x, y, error if given else 1.0, outputs=6)
@@ -42,7 +42,7 @@ def line(x: Any, y: Any, error: Any = None) -> Line:
 
 
 def log_line(x: Any, y: Any, error: Any = None) -> Line:
-    """The line y = a + b log(x), with the natural logarithm."""
+    """Fits y = a + b log(x), with the natural logarithm."""
     return line(logarithm(x, "x"), y, error)
 
 
@@ -54,7 +54,7 @@ def logarithm(values: Any, name: str) -> Any:
 
 
 def fit(given: bool, x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple:
-    """Intercept and slope, each with its error, misfit and degrees of freedom of one line."""
+    """Returns intercept and slope with their errors, misfit and degrees of freedom of one line."""
     known = np.isfinite(x) & np.isfinite(y) & np.isfinite(error)
     x, y, error = x[known], y[known], error[known]
     if (error <= 0).any():

@@ -1,5 +1,7 @@
-"""Thresholds by logistic regression: the chance of success is 1/(1 + exp(-a - b log dose)), or on a
-linear axis 1/(1 + exp(-a - b dose))."""
+"""Thresholds by logistic regression.
+
+The chance of success is 1/(1 + exp(-a - b log dose)), or 1/(1 + exp(-a - b dose)) on a linear axis.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ from .threshold import Half, checked_doses, checked_scale, dose_at, threshold
 
 @dataclass(frozen=True)
 class Logistic:
-    """Where the chance of success is one half, and the slope b of its logit in log(dose), or in the
-    dose on a linear axis."""
+    """Threshold at which the chance of success is one half, and the slope b of its logit.
+
+    The slope is taken in log(dose), or in the dose on a linear axis.
+    """
 
     threshold: Half
     slope: Estimate
@@ -24,15 +28,15 @@ class Logistic:
 
 def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse",
              scale: str = "log") -> Logistic:
-    """The logistic curve of greatest likelihood, where `fraction` of `trials` runs succeed at a
-    `dose`; standard errors from the curvature of the likelihood.
+    """Fits a logistic curve by maximum likelihood; `fraction` of `trials` runs succeed at a `dose`.
 
-    The curve is logistic in log(dose), and its threshold a Threshold. With scale="linear" it is
-    logistic in the dose, which may then be negative, and its threshold is a LinearThreshold.
+    Standard errors come from the curvature of the likelihood. The curve is logistic in log(dose),
+    and its threshold is a Threshold. With scale="linear" it is logistic in the dose, which may be
+    negative, and its threshold is a LinearThreshold.
 
-    Where failures and successes do not overlap (all fail up to some dose, all succeed above), no
-    slope is steep enough, and the doses between which the threshold lies are all that is known:
-    `undetermined="refuse"` is an error that names them, `"nan"` gives NaN.
+    If all runs fail up to some dose and all succeed above it, the likelihood has no maximum: only
+    the two doses around the threshold are known. `undetermined="refuse"` then raises an error that
+    names them; `"nan"` returns NaN.
     """
     if undetermined not in ("refuse", "nan"):
         raise ValueError(f"undetermined is refuse or nan, not {undetermined!r}")
@@ -43,7 +47,7 @@ def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse"
 
 def fit(scale: str, undetermined: str, dose: np.ndarray, fraction: np.ndarray,
         trials: np.ndarray) -> tuple:
-    """The axis' place at one half and the slope, each with its standard error."""
+    """Returns the position on the axis at one half and the slope, each with its standard error."""
     import statsmodels.api as models  # takes a second to load
 
     x, p, n = checked_doses(scale, dose, fraction, trials)
@@ -64,7 +68,7 @@ def fit(scale: str, undetermined: str, dose: np.ndarray, fraction: np.ndarray,
 
 
 def separated(scale: str, x: np.ndarray, p: np.ndarray) -> str | None:
-    """Why the likelihood has no maximum, if so."""
+    """Returns why the likelihood has no maximum; empty if it has one."""
     succeeding, failing = x[p > 0], x[p < 1]
     if len(succeeding) == 0 or len(failing) == 0:
         return f"all runs {'succeed' if len(succeeding) else 'fail'}: there is no threshold"

@@ -12,8 +12,10 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Median:
-    """The median of a sample, and an interval that holds that of the distribution with a
-    probability of at least `level`."""
+    """Median of a sample, with a confidence interval for the distribution's median.
+
+    The interval's coverage is at least `level`.
+    """
 
     value: Any
     low: Any
@@ -28,18 +30,18 @@ class Median:
 
 def median(values: Any, dim: str | None = None, level: float = 0.95,
            missing: str = "refuse", followed: Any = None) -> Median:
-    """The median along `dim`, by default the last dimension.
+    """Returns the median along `dim`, by default the last dimension.
 
-    The interval's ends are order statistics: how many of the values lie below the true median is
-    binomial. Too few values for the level (five or fewer for 95%) leave it without ends: infinite.
+    The interval's ends are order statistics, since the number of values below the true median is
+    binomial. With too few values for the level (five or fewer for 95%) the ends are infinite.
 
-    What a NaN means has to be said: `missing="omit"` leaves it out, `missing="late"` takes it for
-    an event after all others, as of a run that ended before it. The default refuses NaNs.
+    `missing` says what a NaN means: "omit" leaves it out; "late" takes it for an event later than
+    all others, as when a run ended first. By default NaNs are refused.
 
-    Late events are known to lie above all others, and above `followed`, the time up to which the
-    runs were followed (a number, or an array over the other dimensions). So where the lower end
-    falls on a late event, it is `followed`, or without it the latest event that is known; the
-    upper end is then infinite.
+    Late events lie above all known ones, and above `followed`, the time up to which the runs were
+    observed (a number, or an array over the other dimensions). If the lower end falls on a late
+    event, the lower end is `followed`, or without it the latest known event, and the upper end is
+    infinite.
     """
     if missing not in ("refuse", "omit", "late"):
         raise ValueError(f"missing is refuse, omit or late, not {missing!r}")
@@ -65,7 +67,7 @@ def median(values: Any, dim: str | None = None, level: float = 0.95,
 
 
 def of(values: np.ndarray, until: float, level: float, missing: str) -> tuple:
-    """The median of one sample and the ends of its interval."""
+    """Returns the median of one sample and the ends of its interval."""
     absent = np.isnan(values)
     if absent.any() and missing == "refuse":
         raise ValueError(f"{absent.sum()} of {len(values)} values are NaN: say by missing= whether "
@@ -82,7 +84,7 @@ def of(values: np.ndarray, until: float, level: float, missing: str) -> tuple:
     if len(known) and known[-1] > until > -np.inf:
         raise ValueError(f"an event at {known[-1]:g} is later than {until:g}, up to which the runs "
                          "were followed")
-    if low == np.inf:  # a late event lies above what is known, and nothing is known beyond
+    if low == np.inf:  # a late event: known only to lie above this bound
         low = until if until > -np.inf else known[-1] if len(known) else -np.inf
     with np.errstate(invalid="ignore"):
         return np.median(values), low, high

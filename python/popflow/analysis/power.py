@@ -1,4 +1,4 @@
-"""Power laws with errors, and whether a logarithmic law describes the data better."""
+"""Power laws with errors, and their comparison with a logarithmic law."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from .threshold import LinearThreshold, Threshold
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """y = prefactor x^exponent; `misfit` as of a Line in the logarithms.
+    """y = prefactor x^exponent; `misfit` is that of a Line in the logarithms.
 
-    `log_law_gain` compares it with the logarithmic law y = a + b log(x): the AICc of the power law
-    less that of the logarithmic law. Above 0 the logarithmic law fits better; a difference of 2 is
-    a hint, one of 10 is clear.
+    `log_law_gain` is the AICc of the power law minus the AICc of the logarithmic law
+    y = a + b log(x). Above 0 the logarithmic law fits better; 2 is a hint, 10 is clear.
     """
 
     exponent: Estimate
@@ -46,9 +45,10 @@ class PowerLaw:
 
 
 def power_law(x: Any, y: Any, error: Any = None) -> PowerLaw:
-    """The line through log(y) against log(x), with the standard errors of y, if given, as weights:
-    an error of y is one of error/y in log(y), which takes errors that are small against y. A
-    Threshold for y has its own, in the logarithm.
+    """Fits a line through log(y) against log(x), weighted by the standard errors of y if given.
+
+    An error of y becomes error/y in log(y), which assumes errors that are small against y. A
+    Threshold given as y brings its own error in the logarithm.
     """
     if isinstance(y, LinearThreshold):
         y, error = y.dose, y.place.error
@@ -66,11 +66,10 @@ def power_law(x: Any, y: Any, error: Any = None) -> PowerLaw:
 
 
 def log_law_gain(given: bool, u: np.ndarray, log_y: np.ndarray, error: np.ndarray) -> float:
-    """The AICc of a straight line through log(y) against u = log(x) less that of y = a + b u.
+    """Returns the AICc of a line through log(y) against u = log(x) minus the AICc of y = a + b u.
 
-    Both laws have two numbers, and the errors of both are taken in log(y), so that the difference
-    is one of squares: of the sums themselves where the errors are known, else n times that of the
-    logarithms.
+    Both laws have two parameters, and residuals of both are taken in log(y). So the difference is
+    one of sums of squares if the errors are known, else n times the difference of their logarithms.
     """
     known = np.isfinite(u) & np.isfinite(log_y) & np.isfinite(error)
     u, log_y, weight = u[known], log_y[known], 1 / error[known]**2
@@ -82,22 +81,24 @@ def log_law_gain(given: bool, u: np.ndarray, log_y: np.ndarray, error: np.ndarra
     slope = (weight * u * centred).sum() / (weight * u**2).sum()
     power = (weight * (centred - slope * u)**2).sum()
     logarithmic = log_law_squares(u, log_y, weight, slope)
-    # Squares of rounding errors tell nothing.
+    # Sums of squares at the level of rounding carry no information.
     rounding = weight.sum() * (1e-12 * max(1, np.abs(log_y).max()))**2
     power, logarithmic = max(power, rounding), max(logarithmic, rounding)
     return float(power - logarithmic if given else n * np.log(power / logarithmic))
 
 
 def log_law_squares(u: np.ndarray, log_y: np.ndarray, weight: np.ndarray, slope: float) -> float:
-    """The least sum of squares of log(y) - log(c (1 + s u)), the logarithmic law where it is
-    positive at all u. For each s the best c is known."""
+    """Returns the least sum of squares of log(y) - log(c (1 + s u)) over s and c.
+
+    The logarithmic law must be positive at all u. For each s the best c has a closed form.
+    """
 
     def squares(s: float) -> float:
         rest = log_y - np.log1p(s * u)
         return float((weight * (rest - np.average(rest, weights=weight))**2).sum())
 
     low, high = -1 / u.max(), -1 / u.min()
-    # A grid first, close at both ends: the sum may have several minima.
+    # A grid first, dense at both ends: the sum may have several minima.
     inside = (1 + np.tanh(np.linspace(-8, 8, 65))) / 2
     grid = np.unique(np.r_[low + (high - low) * inside, np.clip(slope, 0.999 * low, 0.999 * high)])
     place = int(np.argmin([squares(s) for s in grid]))

@@ -1,4 +1,4 @@
-"""Thresholds without a model of the curve: the estimate of Spearman and Kaerber."""
+"""Thresholds without a model of the curve: the Spearman-Kaerber estimate."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ import numpy as np
 from .along import along
 from .threshold import checked_doses, checked_scale, dose_at, threshold
 
-# A curve that is cut off with more than this beyond an end says too little of what lies there.
+# A curve with more than this fraction beyond an end is refused: too little is known of the tail.
 MOST_BEYOND = 0.25
 
 
 def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse",
                      undetermined: str = "refuse", scale: str = "log") -> Any:
-    """The mean logarithm of the dose at which a run begins to succeed, as a Threshold. With
-    scale="linear" the mean of the dose, which may then be negative, as a LinearThreshold.
+    """Estimates the mean log dose at which a run begins to succeed, as a Threshold.
 
-    `fraction` of `trials` runs succeed at a `dose`. Made to rise where it does not (by pooling
-    neighbours), it is the distribution function of the runs' own thresholds, whose mean is taken:
-    for a curve that is symmetric along the axis, the dose at which half of the runs succeed.
+    With scale="linear" it estimates the mean dose, which may be negative, as a LinearThreshold.
 
-    That takes the whole curve, from 0 to 1. Where the doses do not reach that far, ends="refuse" is
-    an error, which says at which end doses are missing. ends="extend" takes the fraction to be 0 or
-    1 one dose further, at the distance of the last two; more than a quarter beyond an end is still
-    refused. With undetermined="nan" what is refused is NaN instead, for maps with such rows.
+    `fraction` of `trials` runs succeed at a `dose`. Made monotone by pooling neighbours, the
+    fractions are the distribution function of the runs' own thresholds, whose mean is returned. For
+    a symmetric curve this is the dose at which half of the runs succeed.
 
-    The standard error is that of the fractions (binomial) together with that of not knowing where
-    between two doses the runs' thresholds lie, which keeps intervals on the safe side.
+    The estimate needs the whole curve, from 0 to 1. If the doses do not reach that far,
+    ends="refuse" raises an error that names the end where doses are missing. ends="extend" assumes
+    a fraction of 0 or 1 one dose further, at the distance of the last two; more than a quarter
+    beyond an end is still refused. undetermined="nan" returns NaN in place of an error.
+
+    The standard error combines the binomial error of the fractions with the uncertainty of the
+    thresholds' positions between two doses, which makes intervals conservative.
     """
     for name, value, words in (("ends", ends, ("refuse", "extend")),
                                ("undetermined", undetermined, ("refuse", "nan"))):
@@ -48,22 +49,22 @@ def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse"
 
 
 def estimate(x: np.ndarray, p: np.ndarray, n: np.ndarray) -> tuple:
-    """The mean and its standard error for a curve from 0 to 1."""
+    """Returns the mean and its standard error for a curve from 0 to 1."""
     p = rising(p, n)
     share, width = np.diff(p), np.diff(x)
     middle = (share * (x[1:] + x[:-1]) / 2).sum()
     sampling = (((x[2:] - x[:-2]) / 2)**2 * (p * (1 - p) / np.maximum(n - 1, 1))[1:-1]).sum()
-    # Each share lies somewhere in its interval, each for itself.
+    # The position of each share within its interval is unknown and independent of the others.
     placing = (share**2 * width**2 / 12).sum()
     return middle, np.sqrt(sampling + placing)
 
 
 class Unreached(ValueError):
-    """The fractions do not go from 0 to 1."""
+    """The fractions do not reach from 0 to 1."""
 
 
 def reaching(scale: str, x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bool) -> tuple:
-    """The curve from 0 to 1, extended by a dose where it falls short."""
+    """Returns the curve from 0 to 1, extended by one dose at an end that falls short."""
     pooled = rising(p, n)
     low, high = pooled[0], 1 - pooled[-1]
     for beyond, end, place, there, wanted in (
@@ -80,7 +81,7 @@ def reaching(scale: str, x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bo
 
 
 def rising(p: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The nearest sequence that never falls: neighbours that fall are replaced by their mean."""
+    """Returns the nearest non-decreasing sequence, which pools decreasing neighbours."""
     means: list[float] = []
     weights: list[float] = []
     lengths: list[int] = []

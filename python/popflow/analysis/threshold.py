@@ -1,4 +1,4 @@
-"""The dose at which half of the runs succeed."""
+"""Thresholds: doses at which half of the runs succeed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Half:
 
 @dataclass(frozen=True)
 class Threshold(Half):
-    """A dose on a logarithmic axis: the natural logarithm of it has the standard error."""
+    """A dose on a logarithmic axis; the standard error is that of its natural logarithm."""
 
     log_dose: Estimate
 
@@ -46,7 +46,7 @@ class Threshold(Half):
 
 @dataclass(frozen=True)
 class LinearThreshold(Half):
-    """A dose on a linear axis: the dose itself has the standard error, and may be negative."""
+    """A dose on a linear axis, which may be negative; the standard error is that of the dose."""
 
     place: Estimate
 
@@ -59,12 +59,12 @@ class LinearThreshold(Half):
 
 
 def threshold(scale: str, value: Any, error: Any) -> Any:
-    """The threshold at `value` of the axis, whose scale is "log" or "linear"."""
+    """Returns the threshold at `value` on an axis of scale "log" or "linear"."""
     return {"log": Threshold, "linear": LinearThreshold}[scale](Estimate(value, error))
 
 
 def dose_at(scale: str, place: float) -> float:
-    """The dose at a place of the axis."""
+    """Returns the dose at a position on the axis."""
     return float(np.exp(place)) if scale == "log" else float(place)
 
 
@@ -75,8 +75,10 @@ def checked_scale(scale: str) -> None:
 
 def checked_doses(scale: str, dose: np.ndarray, fraction: np.ndarray,
                   trials: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places of the doses on the axis in rising order, with the fractions and trials that belong to
-    them. Doses without a fraction or a trial are left out."""
+    """Returns the doses' positions on the axis in rising order, with their fractions and trials.
+
+    Doses without a fraction or a trial are left out.
+    """
     known = np.isfinite(fraction) & (trials > 0)
     dose, fraction, trials = dose[known], fraction[known], trials[known]
     if scale == "log" and (dose <= 0).any():

@@ -3,7 +3,7 @@
     figure = popflow.figure("two-stages.h5")
     figure.savefig("two-stages.pdf")
 
-What a script of `popflow plot --script` is made of is here, too: `Page`, and what draws a panel.
+Scripts of `popflow plot --script` use `Page` and the functions that draw a panel from here, too.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PARTS = {name: module for module, names in {
 def figure(path: str | os.PathLike[str], observable: str | Sequence[str] | None = None,
            against: str | None = None, log: str | None = None,
            style: str | os.PathLike[str] | None = None) -> Figure:
-    """The figure of a file as matplotlib's Figure.
+    """Returns the figure of a file as matplotlib's Figure.
 
-    By itself it shows what the kind of file is about: a run its loss, signals and phase plane, an
-    ensemble bands, a comparison differences with their verdicts, a sweep lines or maps.
-    `observable` (a name or several) says what to draw instead, `against` over what (time, another
-    observable, an axis of a sweep); `log` is "none", "x", "y" or "xy"; `style` a style file of
-    matplotlib's, which has the last word.
+    The default depends on the kind of file: a run shows its loss, signals and phase plane, an
+    ensemble its bands, a comparison its differences with verdicts, a sweep lines or maps.
+    `observable` (a name or several) selects what is drawn, `against` the horizontal axis (time,
+    another observable, an axis of a sweep). `log` is "none", "x", "y" or "xy"; `style` is a style
+    file of matplotlib, which overrides the figure's own settings.
     """
     from .make import drawn, planned
 
@@ -42,7 +42,7 @@ def figure(path: str | os.PathLike[str], observable: str | Sequence[str] | None 
 
 
 def __getattr__(name: str) -> Any:
-    """The parts, loaded with matplotlib when they are used."""
+    """Loads a part, and matplotlib with it, on first use."""
     if name in PARTS:
         return getattr(importlib.import_module(f"{__name__}.{PARTS[name]}"), name)
     raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -1,4 +1,4 @@
-"""`python3 -m popflow.figure FILE -o FIGURE`: what `popflow plot` calls."""
+"""`python3 -m popflow.figure FILE -o FIGURE`, which `popflow plot` calls."""
 
 import sys
 

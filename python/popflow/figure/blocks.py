@@ -1,4 +1,4 @@
-"""Matrices over the words of a topic model, block by block of topics."""
+"""Matrices over the words of a topic model, ordered by topic."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .labels import heading
 from .runs import recorded, well
 from .style import GRADED
 
-MOST_WORDS = 120  # in a row: of larger models the first topics are drawn
+MOST_WORDS = 120  # per side; larger models show their first topics
 CLASSES = ("value_same_word", "value_same_topic", "value_other_topic")
 
 
 def blocks(axes: Any, data: xarray.Dataset, name: str) -> None:
-    """`W_V` or `E` at the last record over the words, topic by topic, beside the topics themselves.
+    """Draws `W_V` or `E` over the words at the last record, beside the blocks of the topics.
 
-    Where the run has no matrix, it is made from the values of its classes: same word, same topic,
-    other topic. `E` is the product W_E' W_E of the embedding. What stands beside is as high as the
-    largest entry for two words of one topic, and 0 for others.
+    A reduced run has no matrix; its class values (same word, same topic, other topic) fill one. `E`
+    is the product W_E' W_E of the embedding. The matrix of topics has the largest entry of the
+    learned matrix for two words of one topic, and 0 elsewhere.
     """
     data = recorded(well(data))
     topics, size = sizes(data)
@@ -51,13 +51,13 @@ def blocks(axes: Any, data: xarray.Dataset, name: str) -> None:
 
 
 def sizes(data: xarray.Dataset) -> tuple[int, int]:
-    """Topics, and words in each of them."""
+    """Returns the number of topics and the words in each."""
     parameters = data.popflow.parameters
     return int(parameters["topics"]), int(parameters["words_per_topic"])
 
 
 def of_words(data: xarray.Dataset, name: str, words: Any, size: int) -> Any:
-    """The matrix over these words, from 0: the recorded one, or one of class values."""
+    """Returns the matrix over the first words: the recorded one, or one made of class values."""
     field = "W_V" if name == "W_V" else "W_E"
     if field in data and data[field].shape[-1] == data[field].shape[-2] > words[-1] + 1:
         full = np.asarray(at_end(data, field).values, float)
@@ -70,7 +70,7 @@ def of_words(data: xarray.Dataset, name: str, words: Any, size: int) -> Any:
 
 
 def has_blocks(data: xarray.Dataset, name: str) -> bool:
-    """Is it what this run of a topic model trains?"""
+    """Returns whether this run of a topic model trains the matrix."""
     if not all(each in data and np.isfinite(data[each].values).any() for each in CLASSES):
         return False
     parameters = data.popflow.parameters

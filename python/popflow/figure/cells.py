@@ -1,4 +1,4 @@
-"""The cells of a sweep: its axes, and a number or a word for each cell."""
+"""Cells of a sweep: its axes, and a number or a word for each cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .labels import meaning
 
 
 def axes_of(data: xarray.Dataset) -> list[str]:
-    """The dimensions that were swept."""
+    """Returns the swept dimensions."""
     if "axes" in data.attrs:
         return str(data.attrs["axes"]).split()
     with h5py.File(data.popflow.path, "r") as file:
@@ -22,13 +22,13 @@ def axes_of(data: xarray.Dataset) -> list[str]:
 
 
 def without_single(cells: xarray.DataArray, *kept: str) -> xarray.DataArray:
-    """Without the axes that have one value alone, but for those named."""
+    """Drops axes with a single value, except the named ones."""
     single = [dim for dim, size in cells.sizes.items() if size == 1 and dim not in kept]
     return cells.squeeze(single, drop=True)
 
 
 def swept(data: xarray.Dataset, axis: str) -> list[str]:
-    """The parameters along an axis: itself, or several that change together or are sampled."""
+    """Returns the parameters along an axis: the axis itself, or several parameters."""
     if "option" in data[axis].attrs:
         return [axis]
     return [str(name) for name, variable in data.variables.items()
@@ -40,9 +40,9 @@ def numeric(data: xarray.Dataset, axis: str) -> bool:
 
 
 def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
-    """The variable at the end, over axes and runs; NaN where a run diverged or there is none.
+    """Returns the variable's last value over axes and runs; NaN where a run diverged.
 
-    Words (outcomes, verdicts) are left as their numbers.
+    Words (outcomes, verdicts) stay numbers.
     """
     variable = of_those_well(data, name)
     for along in ("time", "save"):
@@ -52,8 +52,7 @@ def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
 
 
 def last_along(variable: xarray.DataArray, along: str, data: xarray.Dataset) -> xarray.DataArray:
-    """The last number; of a run that stopped early, which has none at later saves, the last one
-    that it recorded."""
+    """Returns the last recorded number, also of runs that stopped before the last save."""
     last = variable.isel({along: -1})
     if "status" not in data or not set(data.status.dims) <= set(last.dims):
         return last
@@ -63,14 +62,14 @@ def last_along(variable: xarray.DataArray, along: str, data: xarray.Dataset) -> 
 
 
 def meaning_of_finished(data: xarray.Dataset, name: str) -> str:
-    """Meaning of finished(): for a variable over time, its own meaning names no end."""
+    """Returns the meaning of finished(); a variable over time needs "at the end" added."""
     what, comma, rest = meaning(data, name).partition(",")
     along_time = {"time", "save"} & set(data[name].dims)
     return what + (" at the end" if along_time else "") + comma + rest
 
 
 def of_those_well(data: xarray.Dataset, name: str) -> xarray.DataArray:
-    """The variable, at all times where it has some; NaN where a run diverged or there is none."""
+    """Returns the variable at all times; NaN where a run diverged or has no number."""
     variable = data[name].astype(float)
     if "status" in data and set(data.status.dims) <= set(variable.dims):
         words = data.status.attrs["flag_meanings"].split()
@@ -81,7 +80,7 @@ def of_those_well(data: xarray.Dataset, name: str) -> xarray.DataArray:
 
 
 def all_diverged(data: xarray.Dataset, axis: str) -> Any:
-    """Whether all runs of all cells diverged, for each value of an axis."""
+    """Returns, for each value of an axis, whether all runs of all cells diverged."""
     if "status" not in data or axis not in data.status.dims:
         return np.zeros(data.sizes[axis], dtype=bool)
     diverged = data.status == data.status.attrs["flag_meanings"].split().index("diverged")
@@ -89,20 +88,20 @@ def all_diverged(data: xarray.Dataset, axis: str) -> Any:
 
 
 def words_of(data: xarray.Dataset, name: str) -> list[str] | None:
-    """The words that a variable's numbers stand for; None if they are numbers."""
+    """Returns the words that a variable's numbers stand for; None for plain numbers."""
     meanings = data[name].attrs.get("flag_meanings")
     return meanings.split() if meanings else None
 
 
 def fraction(data: xarray.Dataset, name: str, word: str) -> xarray.DataArray:
-    """The fraction of a cell's runs that have the word, among those that did not diverge."""
+    """Returns the fraction of a cell's runs with this word, among runs that did not diverge."""
     numbers = finished(data, name)
     number = (words_of(data, name) or []).index(word)
     return (numbers == number).where(numbers.notnull()).mean("run")
 
 
 def common_word(data: xarray.Dataset, name: str) -> str:
-    """The word whose fraction differs most between cells."""
+    """Returns the word whose fraction differs most between cells."""
     words = words_of(data, name) or []
     fractions = [fraction(data, name, word) for word in words]
     spread = [float(of.std()) if bool(of.notnull().any()) else 0.0 for of in fractions]
@@ -110,10 +109,10 @@ def common_word(data: xarray.Dataset, name: str) -> str:
 
 
 def middle(values: xarray.DataArray) -> tuple[Any, Any, Any]:
-    """Median and central 80% over runs; without runs the values alone."""
+    """Returns median and central 80% over runs; without runs, the values."""
     if "run" not in values.dims:
         return values, None, None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # cells without a number stay without
+        warnings.simplefilter("ignore", RuntimeWarning)  # cells without a number stay NaN
         low, median, high = (values.quantile(part, "run") for part in (0.1, 0.5, 0.9))
     return median, low, high

@@ -1,4 +1,4 @@
-"""Contents of a file's figure: its default panels, or the observables that are asked for."""
+"""Chooses a figure's panels: the defaults of the file, or the requested observables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def chosen(kind: int, data: xarray.Dataset, observable: Sequence[str] | None, ag
         return comparison(data, kind, observable, against, log)
     plan = run(data, observable, against, log)
     if not plan.panels:
-        raise InputError("the run has nothing that could be drawn: no record yet.")
+        raise InputError("the run has no record yet, so there is nothing to draw.")
     return plan
 
 
@@ -49,7 +49,7 @@ def run(data: xarray.Dataset, observable: Sequence[str] | None, against: str | N
     if observable and against is None and all(part in matrices for name in names
                                               for part in name.split("-")):
         if truths := [name for name in names if name not in data]:
-            # Beside what the problem is made of: one colour scale for what is no difference.
+            # Beside the problem's own matrix, with one colour scale; differences have their own.
             like = [name for name in names if "-" not in name]
             return Plan("run", [[step(picture, name, like=like if name in like else None)]
                                 if name in truths or name in like else of_run(data, name, None, log)
@@ -61,7 +61,7 @@ def run(data: xarray.Dataset, observable: Sequence[str] | None, against: str | N
 
 
 def matrices_of(data: xarray.Dataset) -> list[str]:
-    """Fields, and datasets of the problem, that are matrices; A-Q is a difference of two."""
+    """Returns the named fields and problem's datasets that are matrices; A-Q is a difference."""
     saved = {"run", "time", "time_state"}
     found = [str(name) for name, variable in data.data_vars.items()
              if len(set(variable.dims) - saved) == 2]
@@ -72,7 +72,7 @@ def matrices_of(data: xarray.Dataset) -> list[str]:
 
 
 def of_run(data: xarray.Dataset, name: str, against: str | None, log: str | None) -> Panel:
-    """The panel of one observable, field or passage."""
+    """Returns the panel of one observable, field or passage."""
     if against is not None:
         exact = EXACT.get((str(data.attrs["system"]), str(against), name), [])
         return [step(plane, against, name, log=log), *(step(known) for known in exact)]
@@ -88,7 +88,7 @@ def passages_of(data: xarray.Dataset) -> list[str]:
 
 
 def with_log(plan: Plan, log: str | None) -> Plan:
-    """The plan with the user's scales in all panels over time."""
+    """Returns the plan with the user's scales in all panels over time."""
     if log is not None:
         for panel in plan.panels:
             if panel[0].draw is not plane and panel[0].draw is not passages:
@@ -130,7 +130,7 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
 
 
 def has_times(data: xarray.Dataset) -> bool:
-    """Is there an event, or an item of a passage, with a time? Of many items a figure is full."""
+    """Returns whether an event, or an item of a short passage, has a time."""
     most = 8
     if "delta_time" not in data.attrs:
         return False
@@ -140,17 +140,19 @@ def has_times(data: xarray.Dataset) -> bool:
 
 
 def preferred(data: xarray.Dataset, known: list[str]) -> list[str]:
-    """The observables, those of the system's own figure first."""
+    """Returns the observables, with those of the system's own figure first."""
     own = of_a_rung(data) if "rung" in data.dims else data
     return [name for name in dict.fromkeys([*curves_of(own), *known]) if name in known]
 
 
 def telling(data: xarray.Dataset, known: list[str]) -> list[str]:
-    """The observables with a verdict, which invariants without a margin do not have; where none
-    has one, those with a number."""
+    """Returns the observables with a verdict, or if none has one, those with a number.
+
+    Invariants without a margin have no verdict.
+    """
     found = [name for name in known if there(data, f"{name}_mean")]
     if not found:
-        raise InputError("the comparison has no number of any observable.")
+        raise InputError("the comparison has no finite number of any observable.")
     return [name for name in found if float(data[f"{name}_margin"]) > 0] or found
 
 

@@ -1,4 +1,4 @@
-"""Contents of a sweep's figure: lines over one axis, maps over two, series over time."""
+"""Chooses a sweep's panels: lines over one axis, maps over two, series over time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .plan import Panel, Plan, step
 from .views import curves_of, there
 
 MOST_MAPS = 6
-MOST_DECLARED = 4  # variables of a sweep that are drawn unasked
-MOST_ITEMS = 64  # lines, one for each item of a passage
-ROUNDING = 1e-12  # of a loss: below it there is nothing to see
+MOST_DECLARED = 4  # default number of variables
+MOST_ITEMS = 64  # most lines of a passage, one per item
+ROUNDING = 1e-12  # a loss below this is rounding
 
 
 def sweep(data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
           log: str | None) -> Plan:
     axes = axes_of(data)
     if not axes:
-        raise InputError("the sweep has no axis; its runs are best drawn from the file of a run.")
+        raise InputError("the sweep has no axis; draw the file of a run instead.")
     axes = [axis for axis in axes if data.sizes[axis] > 1] or axes[:1]
     if len(axes) > 3:
         raise InputError(f"the sweep has {len(axes)} axes, and a figure shows three at most.")
@@ -57,7 +57,7 @@ def sweep(data: xarray.Dataset, observable: Sequence[str] | None, against: str |
 
 def compared_sweeps(data: xarray.Dataset, observable: Sequence[str] | None, against: str | None,
                     log: str | None) -> Plan:
-    """Verdicts: over all observables and of each, or those that are asked for."""
+    """Returns panels of verdicts: over all observables and of each, or the requested ones."""
     known = ["all", *(str(name).removesuffix("_verdict") for name in data.data_vars
                       if str(name).endswith("_verdict"))]
     for name in observable or []:
@@ -65,14 +65,14 @@ def compared_sweeps(data: xarray.Dataset, observable: Sequence[str] | None, agai
             raise UsageError(f"--observable is '{name}'; this file has: {', '.join(known)}.")
     wanted = ["verdict" if name == "all" else name if name in data else f"{name}_verdict"
               for name in observable or known]
-    # Observables without a verdict are drawn where they are asked for.
+    # Observables without a verdict are drawn on request only.
     told = wanted if observable else [name for name in wanted if bool((data[name] >= 0).any())][:4]
     return sweep(data, told or wanted[:1], against, log)
 
 
 def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, known: list[str],
          axes: list[str], log: str | None) -> Plan:
-    """The cells as points of two of their numbers, coloured by their outcome or an axis."""
+    """Returns a scatter plot of two numbers per cell, coloured by outcome or an axis."""
     if against not in known:
         raise UsageError(f"--against is '{against}'; this file has: {', '.join([*axes, *known])}.")
     shade = next((name for name in ("outcome", *axes) if name in data.variables), axes[0])
@@ -81,8 +81,10 @@ def ends(data: xarray.Dataset, observable: Sequence[str] | None, against: str, k
 
 
 def declared(data: xarray.Dataset) -> list[str]:
-    """Variables that the System names for figures of its sweeps, if they differ between the cells
-    of this sweep; over time, the observables of its runs' figures."""
+    """Returns the variables that the System names for figures of sweeps and that vary here.
+
+    Over time these are the observables of the figures of its runs.
+    """
     observables = [name for name in curves_of(data) if over_time(data, name) and there(data, name)]
     if observables and data.attrs.get("figure"):
         return observables[:3]
@@ -98,7 +100,7 @@ def declared(data: xarray.Dataset) -> list[str]:
 
 
 def differs(data: xarray.Dataset, name: str) -> bool:
-    """Has the variable several values at the end, or, of words, is one commoner in some cells?"""
+    """Returns whether the variable's last value, or a word's fraction, varies between cells."""
     if words := words_of(data, name):
         if "run" in data[name].dims:
             return any(spread(fraction(data, name, word)) > 0 for word in words)
@@ -107,7 +109,7 @@ def differs(data: xarray.Dataset, name: str) -> bool:
 
 
 def drawable(data: xarray.Dataset, name: str) -> bool:
-    """Has the variable at most one axis of its own, short enough for lines, or else for maps?"""
+    """Returns whether the variable has at most one axis of its own, short enough to draw."""
     own = [data.sizes[dim] for dim in own_axes(data, name)]
     axes = [axis for axis in axes_of(data) if data.sizes[axis] > 1]
     most = MOST_ITEMS if len(axes) == 1 else MOST_MAPS if len(axes) == 2 else 1
@@ -115,7 +117,7 @@ def drawable(data: xarray.Dataset, name: str) -> bool:
 
 
 def own_axes(data: xarray.Dataset, name: str) -> list[str]:
-    """The axes of several places that a variable has in each cell, beside runs and saves."""
+    """Returns a variable's axes of length above 1 in each cell, other than runs and saves."""
     cells = {*axes_of(data), "run", "time", "save"}
     return [str(dim) for dim in data[name].dims if dim not in cells and data.sizes[dim] > 1]
 
@@ -126,8 +128,10 @@ def varying_fractions(data: xarray.Dataset) -> list[str]:
 
 
 def telling(data: xarray.Dataset) -> list[str]:
-    """Variables of the default figure: those that the System names, else outcomes, else the times
-    of events and the loss at the end."""
+    """Returns the variables of the default figure.
+
+    These are the variables that the System names, else outcomes, else event times and final loss.
+    """
     if found := declared(data):
         return found
     fractions = varying_fractions(data)
@@ -159,7 +163,7 @@ def over_time(data: xarray.Dataset, name: str) -> bool:
 
 
 def line_axis(data: xarray.Dataset, axes: list[str]) -> str | None:
-    """The axis that lines go along; None: maps tell more."""
+    """Returns the horizontal axis for lines; None if maps show more."""
     if len(axes) == 1:
         return axes[0]
     few = [axis for axis in axes if data.sizes[axis] <= MOST_LINES or not numeric(data, axis)]
@@ -172,7 +176,7 @@ def line_axis(data: xarray.Dataset, axes: list[str]) -> str | None:
 
 def over_axis(data: xarray.Dataset, names: list[str], over: str, axes: list[str], log: str | None,
               asked: bool) -> list[Panel]:
-    """A panel for each variable; with no second axis the events share one."""
+    """Returns a panel per variable; without a second axis all events share a panel."""
     times = [name for name in names if "time_of_" in name]
     if len(axes) == 1 and len(times) > 1 and not asked:
         rest = [name for name in names if name not in times]
@@ -182,10 +186,10 @@ def over_axis(data: xarray.Dataset, names: list[str], over: str, axes: list[str]
 
 
 def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -> list[Panel]:
-    """A map over the two longest axes, or one for each value of the third."""
+    """Returns a map over the two longest axes, or one for each value of the third."""
     items = own_axes(data, name)
     if len(axes) == 2 and len(items) == 1 and data.sizes[items[0]] <= MOST_MAPS:
-        axes = [*axes, items[0]]  # a map for each item
+        axes = [*axes, items[0]]  # one map per item
         third: str | None = items[0]
     else:
         require_one_number(data, name)
@@ -201,7 +205,7 @@ def of_maps(data: xarray.Dataset, name: str, axes: list[str], log: str | None) -
 
 
 def require_one_number(data: xarray.Dataset, name: str) -> None:
-    """In each cell, or for each of its runs and saves: a map has room for one."""
+    """Raises UsageError unless a cell has one number (per run and save), as a map needs."""
     if beside := own_axes(data, name):
         raise UsageError(f"--observable is '{name}', which has an axis of its own in each cell, "
                          f"{', '.join(beside)}: a map shows one number; --against AXIS draws "
@@ -209,18 +213,17 @@ def require_one_number(data: xarray.Dataset, name: str) -> None:
 
 
 def turned(data: xarray.Dataset, x: str, y: str) -> tuple[str, str]:
-    """Axes to the right and up: markov's starts w and e as in its paper, however they were swept.
-    """
+    """Returns the horizontal and vertical axes; markov's starts as (w, e), as in its paper."""
     return ("w0", "e0") if data.attrs["system"] == "markov" and {x, y} == {"w0", "e0"} else (x, y)
 
 
 def exact_over(data: xarray.Dataset, x: str, y: str, axes: list[str]) -> list[Callable]:
-    """Exact curves on a map over two parameters."""
+    """Returns the steps that draw exact curves on a map over two parameters."""
     if data.attrs["system"] != "markov":
         return []
     if (x, y) == ("w0", "e0"):
         changed = {name for axis in axes for name in [axis, *swept(data, axis)]}
-        compared = "rungs" in data.attrs  # and so without the parameters of its sweeps
+        compared = "rungs" in data.attrs  # such files do not have the parameters of their sweeps
         known = not compared and data.popflow.parameters["bias"] == "optimal"
         chain = {"p", "q", "bias", "text", "text_ones", "text_zeros", "problem"}
         return [boundary] if known and not chain & changed else []
@@ -235,5 +238,5 @@ def of_samples(data: xarray.Dataset, name: str, log: str | None) -> Panel:
 
 
 def word(data: xarray.Dataset, name: str) -> str | None:
-    """The word whose fraction is drawn where a variable of words has several runs a cell."""
+    """Returns the word whose fraction is drawn if cells have several runs."""
     return common_word(data, name) if words_of(data, name) and "run" in data[name].dims else None

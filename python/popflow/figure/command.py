@@ -39,14 +39,14 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Carries it out and returns its exit code; an error is one sentence."""
+    """Runs the command and returns its exit code; prints errors as one sentence."""
     try:
         given = arguments(words)
         try:
             plot(given)
         except Error:
             raise
-        except Exception as problem:  # a file may be malformed in any way
+        except Exception as problem:  # malformed files raise errors of many types
             raise InputError(f"{given.file} cannot be drawn: {type(problem).__name__}: "
                              f"{' '.join(str(problem).split())}") from problem
     except Error as problem:

@@ -1,4 +1,4 @@
-"""How far what the flow conserves has drifted."""
+"""Drift of conserved quantities."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def invariants(data: xarray.Dataset) -> list[str]:
 
 
 def drifts(data: xarray.Dataset) -> dict[str, Any]:
-    """The size of each invariant's drift at the records: its value, or its change since the start.
-    """
+    """Draws each invariant's drift at the records: its value, or its change since the start."""
     found = {}
     for name in invariants(data):
         value = values(data, name)
@@ -31,7 +30,7 @@ def drifts(data: xarray.Dataset) -> dict[str, Any]:
 
 
 def drift(axes: Any, data: xarray.Dataset, log: str | None = None) -> None:
-    """The size of each invariant's drift: its value, or its change since the start."""
+    """Returns each invariant's absolute drift: its value, or its change since the start."""
     data = recorded(well(data))
     time = values(data, "time")
     found = list(drifts(data).values())

@@ -1,7 +1,7 @@
-"""Panels that a System declares of itself: the attribute `figure` of its files.
+"""Panels that a System declares in the attribute `figure` of its files.
 
-Panels stand between semicolons, with names of observables that share one, or of a field or a
-passage: "loss at loss_minimum=\\"L*\\"; signal_A over signal_V; V beside P; v by target when t".
+Semicolons separate panels. A panel names the observables that share it, a field, or a passage:
+"loss at loss_minimum=\\"L*\\"; signal_A over signal_V; V beside P; v by target when t".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KEYWORDS = ("over", "at", "when", "by", "beside")
 
 
 def panels_of(text: str, of_passages: list[str], of_fields: list[str]) -> list[Panel]:
-    """The panels; `of_passages` and `of_fields` are the names that are no observables."""
+    """Returns the panels; `of_passages` and `of_fields` are the names that are not observables."""
     return [panel for part in text.split(";")
             if (panel := panel_of(part, of_passages, of_fields))]
 
@@ -54,7 +54,7 @@ def panel_of(text: str, of_passages: list[str], of_fields: list[str]) -> Panel:
 
 
 def with_symbols(words: list[str]) -> dict[str, str]:
-    """Constants with their symbols, which stand behind a '=', or else with their names."""
+    """Returns constants with the symbols given after '=', or with their names."""
     found = {}
     for word in words:
         name, _, symbol = word.partition("=")

@@ -1,4 +1,4 @@
-"""Boundaries and curves that are known exactly, drawn over what was computed."""
+"""Draws boundaries and curves that are known in closed form."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ EXACT = {"color": "black", "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder":
 
 
 def valley(axes: Any, data: xarray.Dataset) -> None:
-    """scb: along `signal_V signal_A = 1` the loss is least, up to 1/T."""
+    """Draws scb's curve of least loss up to 1/T, `signal_V signal_A = 1`."""
     low, high = axes.get_xlim()
     x = np.geomspace(max(low, 1e-3 * high), high, 400)
     over(axes, x, 1 / x, r"valley, $V$ signal $\times$ $A$ signal = 1")
 
 
 def separatrix(axes: Any, data: xarray.Dataset) -> None:
-    """markov: the energy of the saddle (0, -1/sqrt 2), which separates basins where w < 0.
+    """Draws markov's separatrix: the energy level of the saddle (0, -1/sqrt 2), for w < 0.
 
-    The panel is widened to show it whole. Where symbols are independent there is no saddle and
-    nothing to separate, and with a free bias basins have other boundaries, in three dimensions; the
-    panel shows the minima, then.
+    The panel is widened to show the whole curve. Chains of independent symbols have no saddle, and
+    with a free bias the basins have other boundaries in three dimensions; both show the minima
+    instead.
     """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.set_xlim(min(left, -1.5), max(right + 0.1, 0.1))
@@ -40,13 +40,15 @@ def separatrix(axes: Any, data: xarray.Dataset) -> None:
 
 
 def energy_of_saddle(w: Any) -> Any:
-    """e where the energy e^2 - w^2 + log|w| is that of the saddle, for w < 0."""
+    """Returns e at which the energy e^2 - w^2 + log|w| equals that of the saddle, for w < 0."""
     return np.sqrt(np.maximum(-(1 + np.log(2)) / 2 + w**2 - np.log(-w), 0))
 
 
 def boundary(axes: Any, data: xarray.Dataset) -> None:
-    """markov: the part of the separatrix that bounds the starts which end in a local minimum: left
-    of the saddle for p + q < 1, right of it for p + q > 1; for p + q = 1 all end in a global one.
+    """Draws the part of markov's separatrix that bounds the basin of local minima.
+
+    It lies left of the saddle for p + q < 1 and right of it for p + q > 1. For p + q = 1 all starts
+    end in a global minimum.
     """
     if independent(data):
         return
@@ -58,16 +60,21 @@ def boundary(axes: Any, data: xarray.Dataset) -> None:
 
 
 def no_memory(axes: Any, data: xarray.Dataset) -> None:
-    """markov, over p and q: on p + q = 1 the chain forgets, and there is nothing to learn; across
-    it the basins are exchanged."""
+    """Draws markov's line p + q = 1 over p and q.
+
+    On this line the symbols are independent and there is nothing to learn; across it the basins are
+    exchanged.
+    """
     left, right = axes.get_xlim()
     p = np.linspace(left, right, 200)
     over(axes, p, 1 - p, "$p + q = 1$")
 
 
 def minima(axes: Any, data: xarray.Dataset) -> None:
-    """markov: the global minima, (1 + 2w|w|) e^2 = log[(1 - p)(1 - q)/(pq)]; for independent
-    symbols both lines on which the left side is 0."""
+    """Draws markov's global minima, (1 + 2w|w|) e^2 = log[(1 - p)(1 - q)/(pq)].
+
+    For independent symbols these are the two lines on which the left side is 0.
+    """
     p, q = transitions(data)
     left, right = axes.get_xlim()
     if independent(data):
@@ -81,22 +88,21 @@ def minima(axes: Any, data: xarray.Dataset) -> None:
 
 
 def transitions(data: xarray.Dataset) -> tuple[float, float]:
-    """markov: p and q."""
+    """Returns markov's p and q."""
     p, q = (float(data.popflow.parameters[name]) for name in "pq")
     return p, q
 
 
 def independent(data: xarray.Dataset) -> bool:
-    """markov: is 1 - p - q no more than the rounding of p and q? dynamics/markov/chain.cpp asks
-    the same."""
+    """Returns whether 1 - p - q is at most the rounding of p and q; as in markov/chain.cpp."""
     p, q = transitions(data)
     return abs((1 - max(p, q)) - min(p, q)) <= 4 * sys.float_info.epsilon
 
 
 def over(axes: Any, x: Any, y: Any, label: str, **style: Any) -> None:
-    """The curve inside the panel as it is: nothing is moved for it. Its key is that of the page.
+    """Draws a curve without changing the panel's limits; its key is that of the page.
 
-    A white rim keeps it visible on dark maps.
+    A white rim keeps the curve visible on dark maps.
     """
     from matplotlib.patheffects import withStroke
 

@@ -1,4 +1,4 @@
-"""Parts of the state that have axes of their own: many curves, or a matrix."""
+"""State fields with axes of their own: many curves, or a matrix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .scales import above, floors, own_ticks, set_scales
 from .style import GRADED, curve, one_hue
 from .symbols import mathematics
 
-MOST_CURVES = 7  # that colours and dashes tell apart
+MOST_CURVES = 7  # more curves than this are shaded, not told apart by colours and dashes
 
 
 def field(axes: Any, data: xarray.Dataset, name: str, colour_by: str | None = None,
           log: str | None = None) -> None:
-    """A vector's entries over time, one curve each; a matrix at the last record.
+    """Draws a vector's entries over time, one curve each, or a matrix at the last record.
 
-    Many curves are coloured by their place, or by a dataset of the problem, `colour_by`.
+    Many curves are coloured by their index, or by a dataset of the problem, `colour_by`.
     """
     data = recorded(well(data))
     saved = next((axis for axis in ("time", "time_state") if axis in data[name].dims), None)
@@ -71,9 +71,9 @@ def entries(axes: Any, data: xarray.Dataset, name: str, along: str | None, colou
 
 
 def many(axes: Any, x: Any, y: Any, places: Any, label: str, marker: str = "") -> Any:
-    """Curves (columns of y) shaded by a number of each; x is that of all, or has a row for each.
+    """Draws curves (columns of y) shaded by a number each, and returns the colour bar.
 
-    Returns the colour bar.
+    All curves share x, or x has a row for each.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -88,7 +88,7 @@ def many(axes: Any, x: Any, y: Any, places: Any, label: str, marker: str = "") -
 
 
 def graded(data: xarray.Dataset, along: str | None, colour_by: str | None) -> Any:
-    """The number that decides each entry's colour."""
+    """Returns the number that sets each entry's colour."""
     if colour_by is not None:
         return data.popflow.group("problem")[colour_by].values.astype(float).ravel()
     return np.arange(data.sizes[along]) if along else np.zeros(1)
@@ -102,7 +102,7 @@ def label_of(data: xarray.Dataset, along: str | None, colour_by: str | None) -> 
 
 
 def matrix(axes: Any, data: xarray.Dataset, name: str, saved: str | None) -> None:
-    """The field's last two axes as a heat map at the last record, of an ensemble the median."""
+    """Draws the field's last two axes as a heat map at the last record (ensembles: median)."""
     last = data[name].isel({saved: -1}) if saved else data[name]
     last = last.median("run", keep_attrs=True) if "run" in last.dims else last
     last = last.squeeze(drop=True)
@@ -122,8 +122,10 @@ def matrix(axes: Any, data: xarray.Dataset, name: str, saved: str | None) -> Non
 
 
 def shades(matrices: Sequence[Any], difference: bool = False) -> dict[str, Any]:
-    """Options of imshow() for matrices in one colour scale: two hues around 0 for a difference, and
-    where negative numbers matter beside the positive ones."""
+    """Returns options of imshow() for matrices in one colour scale.
+
+    Differences, and matrices with relevant negative entries, have two hues around 0.
+    """
     low = min(float(np.nanmin(cells)) for cells in matrices)
     high = max(float(np.nanmax(cells)) for cells in matrices)
     signed = difference or low < -0.05 * high
@@ -134,18 +136,17 @@ def shades(matrices: Sequence[Any], difference: bool = False) -> dict[str, Any]:
 
 
 def middle_of_runs(y: Any) -> Any:
-    """The median over the first axis; NaN where no run has a number."""
+    """Returns the median over the first axis; NaN where no run has a number."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return y[0] if len(y) == 1 else np.nanmedian(y, axis=0)
 
 
-MOST_ROWS = 120  # of a matrix: more are averaged in blocks, since a print shows no finer lines
+MOST_ROWS = 120  # larger matrices are averaged in blocks: print has no finer resolution
 
 
 def aggregated(cells: Any) -> Any:
-    """The matrix with blocks of rows and columns averaged, so that no more than MOST_ROWS of each
-    are left and nothing is dropped."""
+    """Returns the matrix with blocks averaged to at most MOST_ROWS rows and columns."""
     for along in (0, 1):
         count = cells.shape[along]
         size = -(-count // MOST_ROWS)
@@ -158,8 +159,7 @@ def aggregated(cells: Any) -> Any:
 
 
 def at_end(data: xarray.Dataset, name: str) -> xarray.DataArray:
-    """A matrix of the state at its last record, of an ensemble the median, or one of the problem's.
-    """
+    """Returns a matrix of the state at the last record (ensembles: median) or of the problem."""
     if name not in data:
         return data.popflow.group("problem")[name]
     last = data[name]
@@ -168,11 +168,11 @@ def at_end(data: xarray.Dataset, name: str) -> xarray.DataArray:
     return last.median("run", keep_attrs=True) if "run" in last.dims else last
 
 
-MOST_WORDS = 30  # at the side of a matrix
+MOST_WORDS = 30  # most words at the side of a matrix
 
 
 def named_places(axes: Any, cells: xarray.DataArray) -> None:
-    """Whole numbers at the sides of a matrix, or the words that its places have."""
+    """Labels the sides of a matrix with whole numbers or words."""
     for along, dim in ((axes.xaxis, cells.dims[1]), (axes.yaxis, cells.dims[0])):
         along.get_major_locator().set_params(integer=True)
         if cells[dim].dtype.kind not in "OU" or cells.sizes[dim] > MOST_WORDS:
@@ -184,13 +184,15 @@ def named_places(axes: Any, cells: xarray.DataArray) -> None:
 
 
 def legible(word: str) -> str:
-    """A token as it is seen at an axis: blanks have a name."""
+    """Returns a token as an axis label; blanks get a name."""
     return {" ": "blank", "\n": "newline", "\t": "tab", "": "empty"}.get(word, word)
 
 
 def picture(axes: Any, data: xarray.Dataset, name: str, like: Sequence[str] | None = None) -> None:
-    """A matrix of the state at its last record, or of the problem, in a colour scale that holds
-    those of `like` as well; "A-Q" is the difference of two."""
+    """Draws a matrix of the state at the last record, or of the problem.
+
+    The colour scale also covers the matrices `like`. "A-Q" is the difference of two matrices.
+    """
     data = recorded(well(data))
     parts = [at_end(data, part) for part in name.split("-")]
     if len(parts) > 1 and parts[0].shape != parts[1].shape:
@@ -215,7 +217,7 @@ def picture(axes: Any, data: xarray.Dataset, name: str, like: Sequence[str] | No
 
 
 def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
-    """A learned matrix at the last record beside the true one, of the problem, in one scale."""
+    """Draws a learned matrix at the last record beside the problem's true one, in one scale."""
     data = recorded(well(data))
     both = [at_end(data, name), at_end(data, other)]
     symbols = [symbol(data, name), mathematics(other)]
@@ -236,7 +238,7 @@ def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
 
 
 def bar(axes: Any, mappable: Any, label: str, below: bool = False) -> Any:
-    """A colour bar beside the panel, or below it, which is returned."""
+    """Draws and returns a colour bar beside or below the panel."""
     place = {"location": "bottom", "pad": 0.03, "aspect": 30} if below else \
         {"pad": 0.02, "aspect": 18}
     colours = axes.figure.colorbar(mappable, ax=axes, **place)
@@ -247,7 +249,7 @@ def bar(axes: Any, mappable: Any, label: str, below: bool = False) -> Any:
 
 def passages(axes: Any, data: xarray.Dataset, name: str, over: str | None = None,
              log: str | None = "none") -> None:
-    """First times of many items, over their place or over a dataset of the problem."""
+    """Draws first-passage times of many items over their index or a dataset of the problem."""
     data = well(data)
     times = values(data, name)
     times = times.reshape(len(times) if "run" in data[name].dims else 1, -1)

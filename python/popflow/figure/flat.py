@@ -1,4 +1,4 @@
-"""Panels that would show rounding, or a line that is flat: they are told in the key instead."""
+"""Replaces panels that would show rounding or a flat line by a sentence in the key."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .over_time import curves
 from .plan import Panel
 from .runs import recorded, values, well
 
-SMALL = 1e-6  # of an observable or of a drift, relative to what is conserved
-FLAT = 1e-4  # change relative to the size
+SMALL = 1e-6  # relative size below which a drift or an observable counts as 0
+FLAT = 1e-4  # relative change below which a curve counts as constant
 
 
 def said_of_flat(panel: Panel, data: xarray.Dataset) -> str | None:
-    """A sentence about a panel that has nothing to see; None if it has."""
+    """Returns a sentence that replaces a panel without visible content; None otherwise."""
     first = panel[0]
     data = recorded(well(data))
     if first.draw is drift:
@@ -28,7 +28,7 @@ def said_of_flat(panel: Panel, data: xarray.Dataset) -> str | None:
 
 
 def of_drift(data: xarray.Dataset, always: bool = False) -> str | None:
-    """All invariants hold: by how much, at most. `always`: how far they drifted even if not."""
+    """Returns a sentence on the largest drift if all invariants hold, or if `always` is true."""
     data = recorded(well(data))
     found = drifts(data)
     largest = 0.0
@@ -43,7 +43,7 @@ def of_drift(data: xarray.Dataset, always: bool = False) -> str | None:
 
 
 def flat(data: xarray.Dataset, name: str) -> str | None:
-    """A sentence about an observable that is 0, tiny or constant; None if it moves."""
+    """Returns a sentence about an observable that is 0, tiny or constant; None if it moves."""
     y = values(data, name)
     y = y[np.isfinite(y)]
     if not y.size:

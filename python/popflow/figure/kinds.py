@@ -1,4 +1,4 @@
-"""Which kind of file it is, and its data."""
+"""Determines the kind of a file and opens its data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ RUN, COMPARISON, RATES, SWEEP, SWEEPS_COMPARED = range(5)
 
 
 def opened(path: str | os.PathLike[str] | xarray.Dataset) -> tuple[int, xarray.Dataset]:
-    """The kind of the file, which may be given by what was opened of it, and what popflow.open()
-    gives."""
+    """Returns the kind of the file and its dataset, as popflow.open() does.
+
+    The file is given by its path or by a dataset opened from it.
+    """
     path = word(path)
     if not Path(path).is_file():
         raise InputError(f"the file {path} does not exist.")
@@ -27,14 +29,14 @@ def opened(path: str | os.PathLike[str] | xarray.Dataset) -> tuple[int, xarray.D
             kind = kind_of(file)
             if kind == COMPARISON and file.attrs.get("status") not in ("complete", b"complete"):
                 raise InputError(f"the rungs of {path} have not been compared yet; popflow resume "
-                                 "goes on with it.")
+                                 "finishes the comparison.")
         data = open_file(path)
     except (OSError, KeyError, ValueError) as problem:
         raise InputError(f"{path} cannot be read: {problem}") from problem
     if kind == COMPARISON and "learning_rate" in data.dims:
         kind = RATES
     if kind == SWEEP and "cell" in data.dims:
-        raise InputError(f"{path} is a part of a sweep; popflow merge puts the parts together.")
+        raise InputError(f"{path} is a part of a sweep; merge its parts by popflow merge first.")
     return kind, data
 
 
@@ -46,6 +48,6 @@ def kind_of(file: h5py.File) -> int:
     if "axes" in file.attrs and "verdict" in file:
         return SWEEPS_COMPARED
     if "time" not in file:
-        raise InputError(f"{file.filename} holds nothing that has a figure: no run, no comparison "
+        raise InputError(f"{file.filename} holds nothing to draw: no run, no comparison "
                          "and no sweep.")
     return RUN

@@ -10,17 +10,17 @@ import xarray
 
 from .symbols import mathematics, prose
 
-WIDTH = 42  # letters across a panel
-BESIDE_BAR = 31  # above a panel with a colour bar, whose numbers stand out at its top
-KEY = 40  # and beside a line of its key
-MADE = re.compile(r"((?:median_)?time_of|fraction_of)_(.+)")  # what a sweep makes of events
+WIDTH = 42  # characters across a panel
+BESIDE_BAR = 31  # characters above a panel with a colour bar
+KEY = 40  # characters beside a line of the panel's key
+MADE = re.compile(r"((?:median_)?time_of|fraction_of)_(.+)")  # names that sweeps derive from events
 
 MADE_IN_WORDS = {"time_of": "time of the event: ", "median_time_of": "median time of the event: ",
                  "fraction_of": "fraction of the runs: "}
 
 
 def symbol(data: xarray.Dataset, name: str) -> str:
-    """The variable's symbol, or its name in words where it has none of its own."""
+    """Returns the variable's symbol, or its name in words if it has no symbol."""
     own = data[name].attrs.get("symbol", "") if name in data.variables else ""
     if name == "time" or "time_of_" in name:
         return "$t$"
@@ -30,13 +30,13 @@ def symbol(data: xarray.Dataset, name: str) -> str:
 
 
 def both(data: xarray.Dataset, name: str) -> str:
-    """Meaning and symbol; the meaning alone where there is no symbol."""
+    """Returns meaning and symbol, or the meaning alone if there is no symbol."""
     own = symbol(data, name)
     return f"{meaning(data, name)}, {own}" if own.startswith("$") else meaning(data, name)
 
 
 def meaning(data: xarray.Dataset, name: str) -> str:
-    """Meaning in a few words: the first part of the file's long_name."""
+    """Returns the meaning in a few words: the first part of the file's long_name."""
     if made := MADE.match(name):
         return MADE_IN_WORDS[made[1]] + made[2].replace("_", " ")
     text = data[name].attrs.get("long_name", "") if name in data.variables else ""
@@ -45,7 +45,7 @@ def meaning(data: xarray.Dataset, name: str) -> str:
 
 
 def told_apart(data: xarray.Dataset, names: Sequence[str]) -> list[str]:
-    """Labels of curves in one panel: of three and more that would fill lines, the names alone."""
+    """Returns the labels of a panel's curves: names alone if three or more labels would be long."""
     found = [both(data, name) for name in names]
     alike = len({meaning(data, name) for name in names}) < len(names)
     if not alike and (len(names) < 3 or all("\n" not in wrapped(text, KEY) for text in found)):
@@ -54,7 +54,7 @@ def told_apart(data: xarray.Dataset, names: Sequence[str]) -> list[str]:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number in the text of a figure."""
+    """Returns a number as text for a figure."""
     text = f"{value:.{digits}g}"
     if "e" not in text:
         return text.replace("-", "$-$")
@@ -64,17 +64,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def axis(data: xarray.Dataset, name: str, width: int = 38) -> str:
-    """A label with both, broken where it is longer than the axis."""
+    """Returns a label with meaning and symbol, wrapped to the length of the axis."""
     return wrapped(both(data, name), width)
 
 
 def upright(data: xarray.Dataset, name: str) -> str:
-    """Label of an axis that goes up, which is shorter."""
+    """Returns the label of a vertical axis, which is shorter."""
     return axis(data, name, 26)
 
 
 def wrapped(text: str, width: int = WIDTH) -> str:
-    """The text in lines of so many letters; formulas stay whole, and a value beside its name."""
+    """Wraps text to a width; formulas stay whole, and a value stays beside its name."""
     held = re.sub(r"\$[^$]*\$", lambda found: found[0].replace(" ", "\0"), text)
     held = re.sub(r" = (?=\S)", "\0=\0", held)
     lines: list[str] = [""]
@@ -86,19 +86,19 @@ def wrapped(text: str, width: int = WIDTH) -> str:
 
 
 def seen(text: str) -> int:
-    """About how many letters are seen of it: commands and braces of formulas are not."""
+    """Returns about how many characters are visible; commands and braces of formulas are not."""
     return len(re.sub(r"\\(mathrm|mathbf|bar)|\\[A-Za-z]+(?=\W)|[{}$^_\\\0]", "",
                       re.sub(r"\\(?!mathrm|mathbf|bar)[A-Za-z]+", "x", text)))
 
 
 def heading(axes: Any, text: str, width: int = WIDTH) -> None:
-    """A title at the left, in lines of the panel's width."""
+    """Sets a title at the left, wrapped to the panel's width."""
     columns = len(axes.get_subplotspec().colspan)
     axes.set_title(wrapped(text, columns * width), loc="left")
 
 
 def key(axes: Any) -> None:
-    """The key of a panel, above it, where it hides nothing; short names side by side."""
+    """Draws the panel's key above the panel; short names stand side by side."""
     found, names = axes.get_legend_handles_labels()
     if found:
         longest = max(map(seen, names)) + 7
@@ -108,6 +108,6 @@ def key(axes: Any) -> None:
 
 
 def key_of_page(axes: Any, handles: Any = None) -> None:
-    """Hands the panel's key to that of the page, for panels that have it in common."""
+    """Moves the panel's key to the page, for panels that share it."""
     more = axes.get_legend_handles_labels()[0] if handles is None else handles
     axes.key_of_page = [*getattr(axes, "key_of_page", []), *more]

@@ -1,4 +1,4 @@
-"""From a file to its figure and its script."""
+"""Makes a figure or its script from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps as maps over two of their axes: heat maps, and regions of outcomes."""
+"""Draws sweeps as maps over two axes: heat maps, and regions of outcomes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .style import GRADED, PALE, UNDECIDED, colour
 def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
              word: str | None = None, at: Mapping[str, int] | None = None,
              log: str | None = None) -> None:
-    """A number for each cell as a colour; a word as a region.
+    """Draws a number per cell as a colour, or a word per cell as a region.
 
-    Runs of a cell are their median, or the fraction that has `word`. `at` says where on the other
-    axes, by their numbers. Cells without a number are white and crossed.
+    Cells with several runs show the median, or the fraction of runs with `word`. `at` selects
+    positions on the other axes by index. Cells without a number are hatched.
     """
     cells = fraction(data, name, word) if word else finished(data, name)
     cells = cells.median("run", keep_attrs=True) if "run" in cells.dims else cells
-    every = cells.values  # maps at different places of a third axis share their colours
+    every = cells.values  # maps along a third axis share one colour scale
     cells = without_single(cells.isel(dict(at or {})), x, y).transpose(y, x)
     across, up = edges(axes.xaxis, data, x, log), edges(axes.yaxis, data, y, log)
     axes.patch.set(hatch="xxxx", edgecolor="0.85")
@@ -55,7 +55,7 @@ def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
 
 def explain_missing(axes: Any, data: xarray.Dataset, name: str, cells: xarray.DataArray,
                     missing: Any) -> None:
-    """Puts the hatched cells into the key of the page: why they have no number."""
+    """Explains in the key of the page why hatched cells have no number."""
     from matplotlib.patches import Patch
 
     why = "not by the end" if "time_of_" in name or "time_to_" in name else "no number"
@@ -68,7 +68,7 @@ def explain_missing(axes: Any, data: xarray.Dataset, name: str, cells: xarray.Da
 
 
 def regions(axes: Any, across: Any, up: Any, cells: Any, words: list[str]) -> None:
-    """A pale colour for each word that a cell has."""
+    """Draws each cell in the pale colour of its word."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
@@ -86,7 +86,7 @@ def regions(axes: Any, across: Any, up: Any, cells: Any, words: list[str]) -> No
 
 
 def tint(words: list[str], number: int) -> str:
-    """A word's colour, the same in all maps; grey is for what is not decided."""
+    """Returns a word's colour, the same in all maps; undecided cells are grey."""
     known = [word for word in words if word != "undecided"]
     word = words[number]
     return UNDECIDED if word == "undecided" else PALE[known.index(word) % len(PALE)]
@@ -103,14 +103,14 @@ def norm(cells: Any, is_fraction: Any) -> Any:
 
 
 def on_scale(cells: Any, shades: Any) -> Any:
-    """The cells, without those that a logarithmic scale has no data of."""
+    """Returns the cells, with NaN where a logarithmic scale cannot show the number."""
     from matplotlib.colors import LogNorm
 
     return above(cells, rounding(cells)) if isinstance(shades, LogNorm) else cells
 
 
 def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
-    """The edges of the cells along an axis, whose scale is set."""
+    """Returns the edges of the cells along an axis, and sets the axis's scale."""
     middles, ticks = places(data, dim)
     if ticks is not None:
         along.set_ticks(middles, ticks)
@@ -137,7 +137,7 @@ def named(axes: Any, data: xarray.Dataset, x: str, y: str) -> None:
 
 def scatter(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
             log: str | None = None) -> None:
-    """Sampled cells, or the ends of all cells, as points: words as colours, numbers as shades."""
+    """Draws sampled cells, or all cells' ends, as points; words are colours, numbers shades."""
     cells = finished(data, name)
     across, up, value = (part.values.ravel() for part in xarray.broadcast(
         finished(data, x), finished(data, y), cells))
@@ -163,7 +163,7 @@ def scatter(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
 
 
 def option_of(data: xarray.Dataset, name: str) -> str:
-    """How the parameter was swept: the words of its --over."""
+    """Returns the words of the parameter's --over, which tell its spacing."""
     if "sweep" not in data.popflow.groups:
         return ""
     option = data[name].attrs.get("option", name)

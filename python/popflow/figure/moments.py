@@ -1,4 +1,4 @@
-"""Events and stages, marked in all panels over time and explained in the key of the page."""
+"""Marks events and stages in all panels over time and explains them in the key of the page."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SHADES = ["1.0", "0.94", "0.87", "0.8"]
 
 
 def marks(page: Page, data: xarray.Dataset) -> None:
-    """Lines at the events (of an ensemble at their medians), shades for the stages.
+    """Draws lines at the events (ensembles: at their medians) and shades for the stages.
 
-    The key explains no more than what some panel shows: a matrix shows neither.
+    The key explains only marks that some panel shows; matrices show none.
     """
     data = recorded(well(data))
     timed = [axes for axes in page if axes.get_label() == "over time"]
@@ -34,7 +34,7 @@ def marks(page: Page, data: xarray.Dataset) -> None:
 
 
 def lines(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
-    """A line for each event, in the order of their times, with a marker at its foot."""
+    """Draws a line per event, in order of time, with a marker at its foot."""
     marked: list[list[float]] = [[] for _ in timed]
     for number_of, (name, times) in enumerate(in_order(data)):
         marker = MARKERS[number_of % len(MARKERS)]
@@ -42,7 +42,7 @@ def lines(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
         time = float(np.median(happened))
         for axes, before in zip(timed, marked):
             first, last = axes.get_xlim()
-            if not first <= time <= last:  # earlier than a logarithmic axis begins
+            if not first <= time <= last:  # for example before the start of a logarithmic axis
                 continue
             axes.axvline(time, color=GREY, linewidth=0.6, zorder=0)
             place = float(axes.transAxes.inverted().transform(
@@ -57,12 +57,12 @@ def lines(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
 
 
 def in_order(data: xarray.Dataset) -> list[tuple[str, Any]]:
-    """The events that happened, by their times, of an ensemble by the medians."""
+    """Returns the events that happened, ordered by their (median) times."""
     return sorted(events(data).items(), key=lambda event: float(np.nanmedian(event[1])))
 
 
 def raised(axes: Any, points: float) -> Any:
-    """Where a marker stands at the foot of a panel, above those of about the same time."""
+    """Returns a marker's height at the foot of a panel, above markers at about the same time."""
     from matplotlib.transforms import ScaledTranslation
 
     return axes.get_xaxis_transform() + ScaledTranslation(0, points / 72,
@@ -70,7 +70,7 @@ def raised(axes: Any, points: float) -> Any:
 
 
 def told(happened: Any, runs: int) -> str:
-    """When an event happened: its time, or its median and in how many runs."""
+    """Returns an event's time as text, or the median time and the number of runs."""
     median = f"$t$ = {number(float(np.median(happened)))}"
     if runs == 1:
         return median
@@ -85,11 +85,11 @@ def explain(page: Page, marker: str, label: str) -> None:
 
 
 def stages(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
-    """A shade of grey behind each stage of the training, by the records' stages."""
+    """Draws a shade of grey behind each stage of the training, by the stages of the records."""
     from matplotlib.patches import Patch
 
     if "stage" not in data or "run" in data.stage.dims:
-        return  # runs of an ensemble change their stages at times of their own
+        return  # the runs of an ensemble change stages at different times
     words = data.popflow.words("stage").values
     time = data.time.values
     starts = [0, *(np.flatnonzero(words[1:] != words[:-1]) + 1)]
@@ -107,7 +107,7 @@ def stages(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
 
 
 def change_time(data: xarray.Dataset, stage: str, recorded_at: float) -> float:
-    """When a stage began: the event at or before its first record, or else that record."""
+    """Returns the start of a stage: the event at or before its first record, or that record."""
     before = [float(times[0]) for times in events(data).values() if times[0] <= recorded_at]
     earlier = data.time.values[data.time.values < recorded_at][-1]
     inside = [time for time in before if time >= earlier]
@@ -115,7 +115,7 @@ def change_time(data: xarray.Dataset, stage: str, recorded_at: float) -> float:
 
 
 def untold(page: Page, data: xarray.Dataset, said: Sequence[str]) -> None:
-    """Puts into the key what is left out since there is nothing to see."""
+    """Explains in the key which panels are left out because they would show nothing."""
     from matplotlib.lines import Line2D
 
     for text in said:
@@ -123,14 +123,14 @@ def untold(page: Page, data: xarray.Dataset, said: Sequence[str]) -> None:
 
 
 def bands(page: Page, data: xarray.Dataset) -> None:
-    """Words for the lines and bands of an ensemble."""
+    """Explains the lines and bands of an ensemble in the key."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     runs = data.sizes.get("run", 1)
     if runs == 1:
         return
-    if "saves_done" in data:  # some runs of an interrupted ensemble have nothing yet
+    if "saves_done" in data:  # some runs of an interrupted ensemble have no record yet
         runs = int((data["saves_done"] > 0).sum())
     page.explain(Line2D([], [], color="black", label=f"median of {runs} runs" + (
         " by outcome" if by_outcome(data) else "")))

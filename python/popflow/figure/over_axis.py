@@ -1,4 +1,4 @@
-"""Sweeps as lines over one of their axes."""
+"""Draws sweeps as lines over one of their axes."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from .style import curve
 
 MOST_LINES = 6
 UNORDERED = ("seed", "problem_seed")
-FEWEST_GRADED = 4  # lines over an ordered parameter, from which on they are shaded
+FEWEST_GRADED = 4  # number of lines over an ordered parameter from which on they are shaded
 
 
 def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
           word: str | None = None, log: str | None = None) -> None:
-    """Variables over an axis; with a second axis, a line for each of its values.
+    """Draws variables over an axis; with a second axis, one line per value of that axis.
 
-    Runs of a cell are their median and central 80%; of words, the fraction that has `word`.
+    Cells with several runs show the median and central 80%, or the fraction of runs with `word`.
     """
     names = [names] if isinstance(names, str) else list(names)
     x, ticks = places(data, over)
@@ -88,8 +88,8 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
         errors(axes, data, names[0], over, x)
     at_cells(axes, over)
     if not heights:
-        raise InputError(f"no cell has a number of {' or '.join(names)}: it did not happen, or all "
-                         "runs diverged.")
+        raise InputError(f"no cell has a number for {' or '.join(names)}: it did not happen, or "
+                         "all runs diverged.")
     if words_of(data, names[0]) and word is None:
         only_words(axes, words_of(data, names[0]) or [], heights)
     mark_diverged(axes, x, all_diverged(data, over))
@@ -106,24 +106,24 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
 
 
 def by_number(data: xarray.Dataset, dim: str) -> bool:
-    """Can lines be shaded by the place along a dimension: an axis' value, or an item's number?"""
+    """Returns whether a position along the dimension (value or item number) can set a shade."""
     return data[dim].dtype.kind in "iuf" and (numeric(data, dim) or not swept(data, dim))
 
 
 def ordered(data: xarray.Dataset, dim: str) -> bool:
-    """Have the values of a dimension an order that means something? Those of seeds have none."""
+    """Returns whether the order of a dimension's values has a meaning; seeds have none."""
     return by_number(data, dim) and dim not in UNORDERED
 
 
 def at_cells(axes: Any, over: str) -> None:
-    """Takes the lines away between cells whose order means nothing."""
+    """Removes the lines between cells whose order has no meaning."""
     if over in UNORDERED:
         for line in axes.lines:
             line.set_linestyle("none")
 
 
 def errors(axes: Any, data: xarray.Dataset, name: str, over: str, x: Any) -> None:
-    """Bars of two standard errors, where the file has the mean of the runs and its error."""
+    """Draws bars of two standard errors if the file has the mean of the runs and its error."""
     known = f"{name}_error"
     if name.endswith("_mean") and known in data and set(data[known].dims) == {over}:
         axes.errorbar(x, finished(data, name).values, yerr=2 * data[known].values, fmt="none",
@@ -131,7 +131,7 @@ def errors(axes: Any, data: xarray.Dataset, name: str, over: str, x: Any) -> Non
 
 
 def mark_diverged(axes: Any, x: Any, diverged: Any) -> None:
-    """Crosses at the upper edge, where the axis would else end before it does."""
+    """Draws crosses at the upper edge for diverged cells, so that the axis keeps its full range."""
     if not diverged.any():
         return
     style = {"color": "0.45", "transform": axes.get_xaxis_transform()}
@@ -141,14 +141,14 @@ def mark_diverged(axes: Any, x: Any, diverged: Any) -> None:
 
 def graded(axes: Any, data: xarray.Dataset, x: Any, cells: xarray.DataArray, over: str,
            other: str, log: str | None) -> None:
-    """A line for each value of another axis, shaded by it."""
+    """Draws a line per value of another axis, shaded by the value."""
     cells = cells.median("run") if "run" in cells.dims else cells
     y = cells.transpose(over, other).values
     shaded(axes, data, x, above(y, floors(y, log)[0]), other, "o")
 
 
 def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str, marker: str = "") -> None:
-    """Lines (columns of y) in the shades of an axis' values."""
+    """Draws lines (columns of y) in the shades of an axis's values."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     place, _ = places(data, by)
@@ -164,7 +164,7 @@ def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str, marker: str
 
 
 def only_words(axes: Any, words: list[str], heights: list[Any]) -> None:
-    """Words have no line between them, and points beside each other; those are named that occur."""
+    """Draws words as points without lines, and names the words that occur."""
     for row, line in enumerate(axes.lines):
         line.set_linestyle("none")
         line.set_ydata(line.get_ydata() + 0.1 * (row - (len(axes.lines) - 1) / 2))
@@ -176,7 +176,7 @@ def only_words(axes: Any, words: list[str], heights: list[Any]) -> None:
 
 def label_lines(axes: Any, data: xarray.Dataset, names: list[str], word: str | None,
                 several: bool) -> None:
-    """Names the drawn variable, above it or beside its axis, and what tells the lines apart."""
+    """Names the drawn variable above the panel or beside its axis, and what distinguishes lines."""
     if len(names) == 1:
         heading(axes, meaning_of_finished(data, names[0]))
         if not words_of(data, names[0]) or word:
@@ -197,13 +197,13 @@ def draw(axes: Any, x: Any, parts: list[Any], row: int, label: str | None) -> No
 
 
 def name_of(data: xarray.Dataset, name: str) -> str:
-    """Label of a line beside others: an event by its name."""
+    """Returns the label of a line among others; an event has its name."""
     made = MADE.match(name)
     return made[2].replace("_", " ") if made else both(data, name)
 
 
 def line_label(data: xarray.Dataset, name: str, others: list[Any], row: int) -> str:
-    """The values of the other axes."""
+    """Returns the values of the other axes as a label."""
     place = np.unravel_index(row, [data.sizes[dim] for dim in others])
     return ", ".join(value_label(data, str(dim), where) for dim, where in zip(others, place))
 
@@ -218,7 +218,7 @@ def short(value: Any) -> str:
 
 
 def places(data: xarray.Dataset, over: str) -> tuple[Any, list[str] | None]:
-    """Where the cells lie along an axis, and what stands at them if they are no numbers."""
+    """Returns the cells' positions along an axis, and their labels if they are not numbers."""
     if by_number(data, over):
         return data[over].values.astype(float), None
     along = np.arange(data.sizes[over])
@@ -230,7 +230,7 @@ def places(data: xarray.Dataset, over: str) -> tuple[Any, list[str] | None]:
 
 
 def series(axes: Any, data: xarray.Dataset, name: str, over: str, log: str | None = None) -> None:
-    """A variable over time, a curve for each value of an axis."""
+    """Draws a variable over time, one curve per value of an axis."""
     saved = "time" if "time" in data[name].dims else "save"
     cells = data[name]
     if "run" in cells.dims:

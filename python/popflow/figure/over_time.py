@@ -1,4 +1,4 @@
-"""Observables over time, or over another observable."""
+"""Draws observables over time or over another observable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BAND = (10, 90)  # percentiles of the runs
 
 def curves(axes: Any, data: xarray.Dataset, names: Sequence[str], against: str = "time",
            log: str | None = None) -> None:
-    """A curve for each observable; of an ensemble its median, a band and some of the runs."""
+    """Draws a curve per observable; ensembles show the median, a band and some runs."""
     names = [names] if isinstance(names, str) else list(names)
     data = recorded(well(data))
     x = values(data, against)
@@ -50,8 +50,11 @@ def curves(axes: Any, data: xarray.Dataset, names: Sequence[str], against: str =
 
 
 def by_outcome(data: xarray.Dataset) -> dict[str, Any]:
-    """Where runs end differently, which of them had which outcome, the commonest first; empty
-    where all end alike, or no outcome is known. A median over basins would lie in none of them."""
+    """Returns which runs had which outcome, the most frequent first.
+
+    Empty if all runs end alike or outcomes are unknown. A median over several basins would lie in
+    none of them, so each basin gets its own.
+    """
     if "outcome" not in data or data["outcome"].dims != ("run",):
         return {}
     words = data.popflow.words("outcome").values
@@ -67,14 +70,14 @@ def counted(runs: int) -> str:
 
 
 def outcome_key(axes: Any, number: int, said: str) -> None:
-    """Explains the colour of an outcome in the key of the page."""
+    """Explains an outcome's colour in the key of the page."""
     from matplotlib.lines import Line2D
 
     key_of_page(axes, [Line2D([], [], marker="o", color=colour(number), label=said)])
 
 
 def over_time(axes: Any, time: Any) -> None:
-    """Says that the panel is one over time, from the first of these to the last."""
+    """Makes the panel one over time, with limits at the first and last of these times."""
     axes.set_label("over time")
     time = np.asarray(time, float)
     if axes.get_xscale() == "log" and (time > 0).sum() > 1:
@@ -84,8 +87,10 @@ def over_time(axes: Any, time: Any) -> None:
 
 def ensemble(axes: Any, x: Any, y: Any, number: int, label: str | None,
              floor: float = -np.inf) -> None:
-    """Runs are the rows of y, drawn above the floor; x is the same for all of them, or has rows of
-    its own."""
+    """Draws an ensemble: runs are the rows of y, shown above the floor.
+
+    All runs share x, or x has a row for each.
+    """
     thin = {"color": colour(number), "linewidth": 0.5, "alpha": 0.6}
     together = x.ndim == 1 and len(y) > 1
     if len(y) == 1:
@@ -101,16 +106,16 @@ def ensemble(axes: Any, x: Any, y: Any, number: int, label: str | None,
 
 
 def percentiles(y: Any) -> Any:
-    """The ends of the band over runs, the first axis; NaN where no run has a number."""
+    """Returns the ends of the band over runs (first axis); NaN where no run has a number."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanpercentile(y, BAND, axis=0)
 
 
 def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
-    """Dashed lines at numbers of the problem, each with its symbol at the right end.
+    """Draws dashed lines at constants of the problem, each with its symbol at the right end.
 
-    They are constants of the file or its parameters. Those that are equal share a line. The page
+    The constants are attributes of the file or its parameters. Equal ones share a line. The page
     moves symbols apart that would overlap.
     """
     found: dict[float, list[str]] = {}
@@ -127,9 +132,9 @@ def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
 
 
 def instants(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
-    """Dashed lines at times that are known of the problem, each with its symbol at the top.
+    """Draws dashed lines at times that the problem gives, each with its symbol at the top.
 
-    Those within the panel, that is; where it is none over time, as a heat map is, none.
+    Only times within the panel are drawn, and only in panels over time.
     """
     if axes.get_label() != "over time":
         return

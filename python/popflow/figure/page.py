@@ -1,4 +1,4 @@
-"""A page of a paper with its panels."""
+"""Page of panels at a paper's size."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..errors import UsageError
 from .replacing import replacing
 from .style import settings
 
-TEXT_WIDTH = 5.5  # inches, of NeurIPS' and ICLR's pages; fits the others
+TEXT_WIDTH = 5.5  # inches; the text width of NeurIPS and ICLR
 COLUMN_WIDTH = 3.3
 PANEL_HEIGHT = 2.1
-LEAST_HEIGHT = 0.62  # of a panel, within its labels
+LEAST_HEIGHT = 0.62  # least height of a panel, in inches, without labels
 KINDS = (".pdf", ".svg", ".png")
-# Without the date, the same figure is the same file.
+# No date, so that drawing a figure again gives an identical file.
 UNDATED: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None},
                                        ".png": {}}
 
@@ -26,9 +26,9 @@ UNDATED: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {
 class Page:
     """Panels in two columns, at a paper's size: `with Page(4, save="figure.pdf") as page:`.
 
-    `page[0]`, ... are matplotlib's Axes; with `wide_last` the last has its row for itself. Leaving
-    the block puts the key of the whole page below the panels, arranges all so that nothing
-    overlaps, and saves it.
+    `page[0]`, ... are matplotlib's Axes; with `wide_last` the last panel fills its row. Leaving the
+    block puts the key of the whole page below the panels, arranges all parts without overlap, and
+    saves the figure.
     """
 
     def __init__(self, panels: int, wide_last: bool = False,
@@ -65,7 +65,7 @@ class Page:
         return iter(self.axes)
 
     def explain(self, handle: Any) -> None:
-        """Puts a line, a marker or a patch into the key of the page, by its label, once."""
+        """Adds a line, marker or patch to the key of the page, once per label."""
         self._key.setdefault(handle.get_label(), handle)
 
     def __exit__(self, kind: Any, *what: Any) -> None:
@@ -78,10 +78,10 @@ class Page:
             self._settings.__exit__(kind, *what)
 
     def _arrange(self) -> None:
-        """Makes room for the key at the foot, and lays out."""
+        """Lays out the panels with room for the key at the foot."""
         figure = self.figure
         if len(self.axes) % 2 and len(self.axes) > 1 and len(figure.axes) == len(self.axes):
-            last = self.axes[-1]  # no colour bar moved it: the quarter beside it is its own, too
+            last = self.axes[-1]  # no colour bar moved it: it also gets the quarter beside it
             last.set_subplotspec(last.get_gridspec()[-1, :])
         for axes in self.axes:
             for handle in getattr(axes, "key_of_page", []):
@@ -107,14 +107,14 @@ class Page:
             levels_apart(axes)
 
     def _heighten(self) -> None:
-        """Gives panels back what long headings and labels take of their height."""
+        """Raises the page by the height that long headings and labels take from the panels."""
         lack: dict[int, float] = {}
         for axes in self.axes:
             row = axes.get_subplotspec().rowspan.start
             height = axes.get_window_extent().height / self.figure.dpi
             lack[row] = max(lack.get(row, 0), LEAST_HEIGHT * self._height - height)
         width, height = self.figure.get_size_inches()
-        # Rows are equally high: what one lacks all get.
+        # All rows have one height, so the largest lack decides.
         self.figure.set_size_inches(width, height + max(lack.values()) * len(lack))
 
     def _foot(self, columns: int) -> Any:
@@ -125,15 +125,17 @@ class Page:
 
 
 def powers_in_labels(axes: Any) -> bool:
-    """Moves the power of ten of an axis, if there is one, from its end into its label: above a
-    panel it would lift the panel's title over those beside it."""
+    """Moves an axis's power of ten from its end into its label.
+
+    Above a panel it would lift the panel's title over its neighbours' titles.
+    """
     moved = False
     for along in (axes.xaxis, axes.yaxis):
         formatter = along.get_major_formatter()
         power = getattr(formatter, "orderOfMagnitude", 0)
         if not power or not along.get_offset_text().get_text():
             continue
-        formatter.set_powerlimits((power, power))  # for whatever ticks the next layout has
+        formatter.set_powerlimits((power, power))  # the next layout may choose other ticks
         along.get_offset_text().set_visible(False)
         label = along.get_label_text()
         width = len(label.rsplit("\n", 1)[-1])
@@ -144,15 +146,14 @@ def powers_in_labels(axes: Any) -> bool:
 
 
 def levels_apart(axes: Any) -> None:
-    """Moves the symbols of levels that would overlap up and down, as little as makes them fit one
-    above the other within the panel."""
+    """Moves overlapping symbols of levels apart, by as little as they need to fit in the panel."""
     symbols = [text for text in axes.texts if text.get_gid() == "level"]
     boxes = [text.get_window_extent() for text in symbols]
     order = np.argsort([(box.y0 + box.y1) / 2 for box in boxes], kind="stable")
     middles = np.array([(boxes[place].y0 + boxes[place].y1) / 2 for place in order])
     heights = np.array([boxes[place].height for place in order])
     apart = np.concatenate([[0], np.cumsum((heights[1:] + heights[:-1]) / 2)])
-    free = middles - apart  # what must not fall from one to the next
+    free = middles - apart  # must not decrease from one symbol to the next
     if (np.diff(free) >= 0).all():
         return
     ends = range(len(free))
@@ -173,7 +174,7 @@ def check_kind(path: str | os.PathLike[str]) -> None:
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     kind = path.suffix.lower()
-    # In memory first: on a full disk matplotlib fails with anything but an OSError.
+    # In memory first, since on a full disk matplotlib fails with errors other than OSError.
     drawn = io.BytesIO()
     figure.savefig(drawn, format=kind[1:], metadata=UNDATED[kind])
     with replacing(path, drawn.getvalue()):

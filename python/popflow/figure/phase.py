@@ -1,4 +1,4 @@
-"""The phase plane: one part of the state against another."""
+"""Draws phase planes: one part of the state against another."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MOST_RUNS = 64
 
 
 def plane(axes: Any, data: xarray.Dataset, x: str, y: str, log: str | None = "none") -> None:
-    """The path from its start (a ring) to its end (a disc), events marked.
+    """Draws the path from its start (a ring) to its end (a disc) with events marked.
 
-    Of an ensemble the paths of up to 64 runs, coloured by their outcome where they have one.
+    Ensembles show up to 64 runs, coloured by their outcome if they have one.
     """
     data = recorded(well(data))
     across, up = values(data, x), values(data, y)
@@ -50,7 +50,7 @@ def path(axes: Any, x: Any, y: Any, tint: str, width: float = 1.2) -> None:
 
 
 def outcome_colours(axes: Any, data: xarray.Dataset) -> list[str]:
-    """A colour for each run, and the key to them."""
+    """Returns a colour per run and explains the colours in the key."""
     if "outcome" not in data:
         return [colour(0)] * data.sizes["run"]
     words = data.popflow.words("outcome").values

@@ -1,4 +1,4 @@
-"""Which steps make a figure: they are carried out, or written as a script."""
+"""Steps that make a figure, to be run or written as a script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Panel = list["Step"]
 
 @dataclass(frozen=True)
 class Step:
-    """A function of this package, with what it is called with beyond axes and data."""
+    """A call of a function of this package: the function and its arguments beyond axes and data."""
 
     draw: Callable[..., None]
     arguments: tuple = ()
@@ -25,37 +25,39 @@ class Step:
         self.draw(axes, data, *self.arguments, **self.options)
 
     def code(self, axes: str, data: str) -> str:
-        """The call as a line of Python."""
+        """Returns the call as a line of Python."""
         given = [axes, data, *map(python, self.arguments),
                  *(f"{name}={python(value)}" for name, value in self.options.items())]
         return f"{self.draw.__name__}({', '.join(given)})"
 
 
 def python(value: Any) -> str:
-    """The value as it is written in Python, with double quotes where that is as good."""
+    """Returns the value as Python source, with double quotes if they need no escapes."""
     text = repr(value)
     return text if '"' in text else text.replace("'", '"')
 
 
 def step(draw: Callable[..., None], *arguments: Any, **options: Any) -> Step:
-    """A step; options that are None are left to the function."""
+    """Returns a step without the options that are None."""
     return Step(draw, arguments, {name: value for name, value in options.items()
                                   if value is not None})
 
 
 @dataclass
 class Plan:
-    """The panels of a page, each with its steps, and the steps for the page as a whole."""
+    """Panels of a page with their steps, and the steps for the whole page."""
 
-    name: str  # that the script has for the file's data
+    name: str  # the script's variable for the file's data
     panels: list[Panel]
     whole: list[Step] = field(default_factory=list)
-    wide: bool = False  # may the last panel be wide where it is not over time?
+    wide: bool = False  # the last panel may be wide even if it is not over time
 
     @property
     def wide_last(self) -> bool:
-        """A last panel over time takes the whole row if nothing is beside it. Colour bars would
-        lose their panels below it."""
+        """Returns whether the last panel, one over time, takes its whole row.
+
+        It does if nothing is beside it; colour bars would lose their panels below it.
+        """
         bars = any(own.draw.__name__ in ("field", "beside", "blocks") for panel in self.panels[::2]
                    for own in panel)
         return len(self.panels) % 2 == 1 and len(self.panels) > 1 and \

@@ -1,4 +1,4 @@
-"""Putting a new file in the place of what was there, whole or not at all."""
+"""Replaces a file by a new one, completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..writing import beside, blamed_on
 
 @contextmanager
 def replacing(path: Path, content: bytes) -> Iterator[None]:
-    """Puts a file in its place where the block succeeds; else what was there stays."""
+    """Replaces the file if the block succeeds; otherwise keeps the old file."""
     new = beside(path, "tmp")
     try:
         with blamed_on(path), open(new, "xb") as file:
@@ -20,5 +20,5 @@ def replacing(path: Path, content: bytes) -> Iterator[None]:
         with blamed_on(path):
             new.replace(path)
     finally:
-        with suppress(OSError):  # in its place already, or never made
+        with suppress(OSError):  # already moved, or never written
             new.unlink()

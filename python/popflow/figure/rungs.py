@@ -1,4 +1,4 @@
-"""Comparisons: the means of the rungs, their differences, and what these say."""
+"""Draws comparisons: the rungs' means, their differences, and the verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .style import GREY, curve
 
 
 def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
-    """The mean of each rung, with two standard errors to each side."""
+    """Draws the mean of each rung, with two standard errors to each side."""
     time = data.time.values
     (floor,) = floors(data[f"{name}_mean"].values, log)
     for number, rung in enumerate(data.rung.values):
@@ -33,10 +33,10 @@ def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) ->
 
 
 def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
-    """Differences to sgd with simultaneous bands, the margin, and the verdicts.
+    """Draws differences to sgd with simultaneous bands, the margin, and the verdicts.
 
-    Rungs agree where the whole band lies between the dotted lines, the margin. Of runs that are
-    too few for a band, which has no end then, the differences alone are drawn.
+    Rungs agree if the whole band lies between the dotted lines, the margin. With too few runs a
+    band is infinite; then the differences alone are drawn.
     """
     time = data.time.values
     margin = float(data[f"{name}_margin"])
@@ -68,7 +68,7 @@ def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = No
 
 
 def ratios(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
-    """Ratios of geometric means to sgd with simultaneous bands, and the margin of their factor."""
+    """Draws ratios of geometric means to sgd with simultaneous bands, and their margin."""
     time = data.time.values
     factor = float(data.attrs["delta_factor"])
     axes.axhspan(1 / factor, factor, color="0.93", linewidth=0, zorder=-2)
@@ -91,12 +91,11 @@ def ratios(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -
     within(axes, time)
 
 
-SPARE = 0.6  # of the height of lines and margin, for bands that reach beyond them
+SPARE = 0.6  # fraction of the height of lines and margin, kept for wider bands
 
 
 def to_lines(axes: Any, margins: list[float]) -> None:
-    """Clips the panel to its lines and the margin, with some room for the bands, which may be as
-    wide as all that is not known."""
+    """Limits the panel to its lines and the margin, plus some room: bands can be very wide."""
     from matplotlib.collections import PolyCollection
 
     logarithmic = axes.get_yscale() == "log"
@@ -127,7 +126,7 @@ def to_lines(axes: Any, margins: list[float]) -> None:
 
 
 def when(axes: Any, data: xarray.Dataset) -> None:
-    """Median times of events over all runs, with intervals; an arrow: later than the end."""
+    """Draws median times of events with intervals; an arrow marks a time after the end."""
     table = data.verdicts
     table = table.isel(statement=table.question.values == "time")
     names = [(f"{subject}[{item}]" if item >= 0 else str(subject)).replace("_", " ")
@@ -155,8 +154,10 @@ def when(axes: Any, data: xarray.Dataset) -> None:
 
 
 def pairs(data: xarray.Dataset) -> list[tuple[int, str, str, str]]:
-    """The pairs with the first of the trajectories that popflow did not compute, without these sgd,
-    or else the last rung: place, both rungs, and the other."""
+    """Returns the pairs with the reference rung: index, both rungs, and the other one.
+
+    The reference is the first training by another program, else sgd, else the last rung.
+    """
     rungs = [str(rung) for rung in data.rung.values]
     given = str(data.attrs.get("trajectories", "")).split()
     wanted = given[0] if given else "sgd"
@@ -173,7 +174,7 @@ def within(axes: Any, time: Any) -> None:
 
 def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
            log: str | None = None) -> None:
-    """Weak errors against the last rung over the learning rate, with fitted orders."""
+    """Draws weak errors against the last rung over the learning rate, with fitted orders."""
     from matplotlib.ticker import NullLocator
 
     rate = data.learning_rate.values
@@ -181,9 +182,9 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
         error, spread = (data[f"{name}_{what}_weak_error{end}"].values[number]
                          for end in ("", "_std"))
         if not np.isfinite(error).any() or not error.any():
-            continue  # the rung that the others are compared with
+            continue  # the reference rung
         style = curve(number)
-        known = np.isfinite(spread)  # not of single runs
+        known = np.isfinite(spread)  # single runs have no spread
         if known.any():
             error = np.where(known, error, np.nan)
         axes.errorbar(rate, np.abs(error), yerr=np.where(known, spread, 0) if known.any() else None,
@@ -191,7 +192,7 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
                       label=f"{rung}{order(data, name, what, number)}", **style)
     set_scales(axes, rate, [], "xy" if log is None else log)
     if axes.get_yscale() == "log":
-        axes.set_yscale("log", nonpositive="clip")  # errors that reach 0 go to the foot
+        axes.set_yscale("log", nonpositive="clip")  # errors of 0 are drawn at the foot
         decades(axes.yaxis)
     axes.set_xticks(rate, [number_of(value) for value in rate])
     axes.xaxis.set_minor_locator(NullLocator())
@@ -201,7 +202,7 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
     key(axes)
 
 
-# As in the table of `popflow compare`.
+# The same words as in the table of `popflow compare`.
 WITHOUT_ORDER = {"no_signal": "no significant error", "no_power": "no power fits",
                  "rounding": "kept to rounding"}
 
@@ -212,13 +213,13 @@ def order(data: xarray.Dataset, name: str, what: str, number: int) -> str:
         return f": {WITHOUT_ORDER.get(fit, fit)}"
     middle, low, high = (float(data[f"{name}_{what}_order{end}"][number])
                          for end in ("", "_low", "_high"))
-    if not np.isfinite(middle):  # the errors at smaller learning rates are chance
+    if not np.isfinite(middle):  # errors at smaller learning rates are within chance
         return f": order above {low:.2f}" if np.isfinite(low) else ""
     return f": order {middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def said(data: xarray.Dataset, name: str) -> str:
-    """The observable in words."""
+    """Returns the observable in words."""
     own = of_a_rung(data)
     return meaning(own, name) if name in own else name.replace("_", " ")
 
@@ -229,7 +230,7 @@ def symbol_of(data: xarray.Dataset, name: str) -> str:
 
 
 def of_a_rung(data: xarray.Dataset) -> xarray.Dataset:
-    """The file's first rung, which has the observables with their symbols and meanings."""
+    """Returns the file's first rung, which has the observables with symbols and meanings."""
     groups = [name for name in data.popflow.groups if name in set(map(str, data.rung.values))]
     if groups:
         return data.popflow.group(groups[0])

@@ -1,4 +1,4 @@
-"""Runs of a file: which records hold data, which runs ended well."""
+"""Selects records with data and runs that did not diverge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import InputError
 
 
 def recorded(data: xarray.Dataset) -> xarray.Dataset:
-    """The run without the places of records that were not made."""
+    """Returns the run without empty records."""
     if "time" not in data.dims:
         return data
     done = int(np.max(data.saves_done)) if "saves_done" in data else data.sizes["time"]
@@ -22,22 +22,22 @@ def recorded(data: xarray.Dataset) -> xarray.Dataset:
 
 
 def without_ended(data: xarray.Dataset) -> xarray.Dataset:
-    """The run up to the end of its training: at the stage "ended" nothing moves."""
+    """Returns the run up to the end of training: in the stage "ended" nothing moves."""
     if "stage" not in data or "run" in data.stage.dims:
         return data
     ended = np.flatnonzero(data.popflow.words("stage").values == "ended")
     return data.isel(time=slice(0, max(int(ended[0]) + 1, 2))) if len(ended) else data
 
 
-EARLY = 0.01  # part of the time
-FEWEST = 2  # records within it, at times above 0
+EARLY = 0.01  # fraction of the time
+FEWEST = 2  # least number of records in that fraction, at times above 0
 
 
 def early(data: xarray.Dataset) -> bool:
-    """Is a first stage over so early that only a logarithmic axis of time shows it?
+    """Returns whether a first stage ends so early that only a logarithmic time axis shows it.
 
-    It is where an event comes within a hundredth of the time, or half of what an observable changes
-    is done by then, and there are records before and after that.
+    This holds if an event happens, or an observable makes half of its change, within a hundredth of
+    the time, and there are records before and after.
     """
     time = np.asarray(data.time.values, float)
     soon = EARLY * time[-1]
@@ -51,7 +51,7 @@ def early(data: xarray.Dataset) -> bool:
             value = data[name].values.astype(float)
             way = np.nancumsum(np.abs(np.diff(value)))
             if not np.isfinite(value).any() or not way[-1] > 1e-6 * np.nanmax(np.abs(value)):
-                continue  # constant, or without a number
+                continue  # constant, or without numbers
             half = time[1 + int(np.searchsorted(way, 0.5 * way[-1]))]
             if start < half <= soon:
                 return True
@@ -59,7 +59,7 @@ def early(data: xarray.Dataset) -> bool:
 
 
 def well(data: xarray.Dataset) -> xarray.Dataset:
-    """Runs of an ensemble that did not diverge, if there are any."""
+    """Returns the runs of an ensemble that did not diverge; all if every run diverged."""
     if "run" not in data.dims or "status" not in data:
         return data
     good = data.popflow.words("status").values != "diverged"
@@ -67,13 +67,13 @@ def well(data: xarray.Dataset) -> xarray.Dataset:
 
 
 def values(data: xarray.Dataset, name: str) -> Any:
-    """A variable's numbers, runs first, then time, then what else it has."""
+    """Returns a variable's numbers with the axes run, time, then the others."""
     variable = data[name]
     first = [axis for axis in ("run", "time", "time_state") if axis in variable.dims]
     return variable.transpose(*first, ...).values.astype(float)
 
 
 def events(data: xarray.Dataset) -> dict[str, Any]:
-    """The times of the events that happened: one time each, or one a run (NaN: not in that)."""
+    """Returns times of events that happened: one each, or one per run (NaN: not in that run)."""
     times = {name: np.atleast_1d(np.asarray(time, float)) for name, time in data.time_of.items()}
     return {name: time for name, time in times.items() if np.isfinite(time).any()}

@@ -1,4 +1,4 @@
-"""Linear or logarithmic? As the user says, or as the numbers are."""
+"""Chooses linear or logarithmic axes: by the user's option, or from the numbers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ WORDS = ("none", "x", "y", "xy")
 
 
 def set_scales(axes: Any, x: Any, y: Any, log: str | None, early: bool = False) -> None:
-    """Logarithmic where `log` says so; where it is None, where the numbers ask for it.
+    """Sets logarithmic axes as `log` says or, if it is None, as the numbers suggest.
 
-    `y` has the values of an observable, or is a list of those of several. An axis is linear where
-    nothing on it is above 0. A curve has a gap where it is not positive; a band there goes on to
-    the foot of the panel. `early` says that much happens in a small first part of x.
+    `y` has the values of an observable, or is a list of such arrays. An axis without positive
+    values is linear. On a logarithmic axis a curve has a gap where it is not positive; a band
+    continues to the foot of the panel. `early` says that much happens in a small first part of x.
     """
     if logarithmic_x(x, log) or (early and log is None):
         axes.set_xscale("log", nonpositive="mask")
@@ -42,38 +42,40 @@ def logarithmic_y(y: Any, log: str | None) -> bool:
 
 
 def listed(y: Any) -> list[Any]:
-    """The values of each observable, of which `y` is one or a list."""
+    """Returns `y` as a list of arrays, one per observable."""
     return [np.asarray(values, float) for values in y] if isinstance(y, list) and y else \
         [np.asarray(y, float)]
 
 
 def rounding(y: Any) -> float:
-    """The rounding of an observable's largest value in size: on a logarithmic axis, what lies
-    below it is no data."""
+    """Returns the rounding error of an observable's largest absolute value.
+
+    On a logarithmic axis, smaller values are not data.
+    """
     y = np.abs(np.asarray(y, float))
     y = y[np.isfinite(y)]
     return float(np.finfo(float).eps * y.max()) if y.size else 0.0
 
 
 def floors(y: Any, log: str | None) -> list[float]:
-    """For each observable, the rounding on a logarithmic axis; on a linear one minus infinity."""
+    """Returns each observable's rounding on a logarithmic axis; -inf on a linear one."""
     logarithmic = logarithmic_y(y, log)
     return [rounding(values) if logarithmic else -np.inf for values in listed(y)]
 
 
 def above(y: Any, floor: float) -> Any:
-    """The values above the floor, NaN in place of others."""
+    """Returns the values, with NaN for those not above the floor."""
     return y if floor == -np.inf else np.where(y > floor, y, np.nan)
 
 
 def significant(y: Any) -> Any:
-    """All values above the rounding of their observable."""
+    """Returns all values above the rounding of their observable."""
     return np.concatenate([values[values > rounding(values)] for values in
                            (one[np.isfinite(one)] for one in listed(y))])
 
 
 def bands_to_the_foot(axes: Any) -> None:
-    """Without the corners that are not positive, the rest of a band's outline would be joined."""
+    """Extends bands to the foot: dropping non-positive corners would distort a band's outline."""
     from matplotlib.collections import PolyCollection
 
     for band in axes.collections:
@@ -84,19 +86,19 @@ def bands_to_the_foot(axes: Any) -> None:
 
 
 def without_roundings(axes: Any, y: Any) -> None:
-    """Leaves out what lies many decades below all else: the rounding of a start at 0."""
+    """Drops values many decades below all others: the rounding of a start at 0."""
     data = significant(y)
     if not len(data):
         return
     if data.min() < 1e-6 * (low := np.quantile(data, 0.05)):
         axes.set_ylim(low / 10, 2 * data.max())
     elif any(((0 < values) & (values <= rounding(values))).any() for values in listed(y)):
-        spare = (data.max() / data.min())**0.05 * 1.2  # as the margins of an axis
+        spare = (data.max() / data.min())**0.05 * 1.2  # like the margins of an axis
         axes.set_ylim(data.min() / spare, data.max() * spare)
 
 
 def decades(along: Any) -> None:
-    """At most seven powers of ten; over less than two decades some numbers between, too."""
+    """Sets ticks at up to seven powers of ten, with numbers between them below two decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = np.log10(along.get_view_interval())
@@ -112,8 +114,10 @@ MOST_TICKS = 7
 
 
 def own_ticks(along: Any, places: Any) -> None:
-    """Ticks at the axis's own values where they are few and their numbers fit beside each other;
-    otherwise, if all values are whole, at whole numbers."""
+    """Sets ticks at the axis's own values if they are few and their labels fit.
+
+    Otherwise, if all values are whole, ticks are at whole numbers.
+    """
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     places = np.unique(np.asarray(places, float)[np.isfinite(places)])
@@ -130,7 +134,7 @@ def own_ticks(along: Any, places: Any) -> None:
 
 
 def apart(along: Any, places: Any, texts: list[str]) -> bool:
-    """Do the numbers fit along the axis? Its panel is about 2 inches wide and 1.4 high."""
+    """Returns whether the labels fit along the axis of a panel of about 2 by 1.4 inches."""
     low, high = along.get_view_interval()
     if along.get_scale() == "log":
         low, high = np.log([low, high])
@@ -141,15 +145,17 @@ def apart(along: Any, places: Any, texts: list[str]) -> bool:
 
 
 def to_hold(axes: Any, x: Any) -> None:
-    """Widens the panel to all places of an axis, where a line has no numbers at some of them:
-    panels of one sweep have one axis."""
+    """Widens the panel to all positions of an axis, also those where a line has no number.
+
+    So all panels of one sweep have the same axis.
+    """
     x = np.asarray(x, float)
     axes.update_datalim(np.column_stack([x, np.zeros(len(x))]), updatey=False)
     axes.autoscale_view()
 
 
 def spaced_by_factors(x: Any) -> bool:
-    """Were the places chosen equally far apart in their logarithm?"""
+    """Returns whether the positions are equally spaced in the logarithm."""
     x = np.unique(np.asarray(x, float))
     x = x[np.isfinite(x) & (x > 0)]
     if len(x) < 4 or x[-1] / x[0] < 8:
@@ -159,7 +165,7 @@ def spaced_by_factors(x: Any) -> bool:
 
 
 def over_decades(y: Any) -> bool:
-    """Positive, but for roundings and starts at 0, and over more than a decade and a half."""
+    """Returns whether values are positive over 1.5 decades, apart from rounding and starts at 0."""
     together = np.concatenate([values.ravel() for values in listed(y)])
     together = together[np.isfinite(together)]
     data = significant(y)

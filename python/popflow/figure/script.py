@@ -1,4 +1,4 @@
-"""The short script that makes a figure, for its reader to change."""
+"""Writes the short script that makes a figure, for users to change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ with Page({len(plan.panels)}{wide}{style}, save={python(os.fspath(output))}) as 
 
 
 def writing(place: Path, text: str) -> AbstractContextManager[None]:
-    """Puts a script in its place where the block succeeds."""
+    """Writes the script to its path if the block succeeds."""
     if place.suffix != ".py":
         raise UsageError(f"the script {place} must end in .py.")
     return replacing(place, text.encode())

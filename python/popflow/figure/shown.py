@@ -1,4 +1,4 @@
-"""Matplotlib's Figure, which shows itself as the last line of a notebook's cell."""
+"""Matplotlib's Figure that displays itself as the last line of a notebook's cell."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 SHOWN_DPI = 144
 
 
-class ShownFigure(Figure):  # type: ignore[misc]  # matplotlib tells no types
-    """A figure that needs no pyplot, and no `%matplotlib`, to be seen in a notebook."""
+class ShownFigure(Figure):  # type: ignore[misc]  # matplotlib has no types
+    """A figure that notebooks show without pyplot and `%matplotlib`."""
 
     def _repr_png_(self) -> bytes:
         shown = io.BytesIO()

@@ -1,4 +1,4 @@
-"""How figures look: fonts of a paper, and colours that the colour-blind can tell apart."""
+"""Style of figures: a paper's fonts, and colours that colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from ..errors import InputError
 
-# Okabe and Ito (2008); without their yellow, which is too pale for lines on white.
+# Palette of Okabe and Ito (2008) without its yellow, which is too pale for lines on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1)),
           (0, (8, 1.5, 1, 1.5, 1, 1.5))]
 PALE = ["#A6CFE8", "#F6C48F", "#9FD9C4", "#E6C5D8", "#F3E7A1", "#BBBBBB"]
 UNDECIDED = "#E4E4E4"
 GREY = "0.45"
-GRADED = "viridis"  # even in lightness: it can be read in grey, too
-HUE = "Blues"  # of lines over an ordered parameter
+GRADED = "viridis"  # perceptually uniform: readable in grey, too
+HUE = "Blues"  # for lines over an ordered parameter
 
 PAPER: dict[str, Any] = {
     "font.family": "STIXGeneral",
@@ -52,13 +52,13 @@ PAPER: dict[str, Any] = {
     "lines.markersize": 4,
     "image.cmap": GRADED,
     "savefig.dpi": 300,
-    "pdf.fonttype": 42,  # letters stay letters: journals ask for it
+    "pdf.fonttype": 42,  # embed TrueType fonts, as journals require
     "svg.fonttype": "none",
 }
 
 
 def settings(style: str | os.PathLike[str] | None) -> dict[str, Any]:
-    """The settings of a paper, with those of a style file over them."""
+    """Returns the settings for a paper, overridden by those of a style file."""
     if style is None:
         return PAPER
     if not Path(style).is_file():
@@ -67,7 +67,7 @@ def settings(style: str | os.PathLike[str] | None) -> dict[str, Any]:
 
 
 def read(style: str | os.PathLike[str]) -> dict[str, Any]:
-    """A style file's settings; a line that is none, which matplotlib only logs, is an error."""
+    """Returns a style file's settings; raises InputError for lines that matplotlib refuses."""
     import matplotlib
 
     said: list[str] = []
@@ -78,7 +78,7 @@ def read(style: str | os.PathLike[str]) -> dict[str, Any]:
     heard, logger.propagate = logger.propagate, False
     try:
         own = matplotlib.rc_params_from_file(os.fspath(style), use_default_template=False)
-    except Exception as problem:  # of many kinds
+    except Exception as problem:  # matplotlib raises errors of many types
         said.append(str(problem))
     finally:
         logger.removeHandler(listener)
@@ -90,7 +90,7 @@ def read(style: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def colour(number: int) -> str:
-    """The colour of the curve of this number: of the cycle that the style has."""
+    """Returns the colour of the curve of this index, from the style's cycle."""
     import matplotlib
 
     cycle = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", COLOURS)
@@ -100,16 +100,16 @@ def colour(number: int) -> str:
 
 
 def curve(number: int) -> dict[str, Any]:
-    """Colour and dashes: curves differ in print without colours, too.
+    """Returns colour and dashes, so that curves also differ in print without colours.
 
-    Where the colours begin again, the dashes are shifted: 49 curves differ.
+    Dashes shift each time that the colours repeat: 49 curves differ.
     """
     return {"color": colour(number),
             "linestyle": DASHES[(number + number // len(COLOURS)) % len(DASHES)]}
 
 
 def one_hue() -> Any:
-    """Shades of one hue for lines on white, from pale, but visible, to dark."""
+    """Returns shades of one hue for lines on white, from pale to dark."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 

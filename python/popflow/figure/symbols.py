@@ -1,4 +1,4 @@
-"""The file's symbols, which are plain text, as mathematics: mu_k, V', |W|_F, <a, b>."""
+"""Typesets the file's plain-text symbols as mathematics: mu_k, V', |W|_F, <a, b>."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKEN = re.compile(r"->|[_^]\{|[_^]|[A-Za-z]+|\d+(?:\.\d+)?|\s+|.")
 
 @cache
 def mathematics(text: str) -> str:
-    """The symbol between dollar signs, for matplotlib; as it is where that would not read it."""
+    """Returns the symbol as matplotlib mathematics; unchanged if matplotlib could not parse it."""
     from matplotlib.mathtext import MathTextParser
 
     found = f"${converted(text)}$"
@@ -37,7 +37,7 @@ def converted(text: str) -> str:
 
 
 def one(token: str, before: str, after: str) -> str:
-    """A token, knowing its neighbours."""
+    """Returns a token as mathematics, given its neighbours."""
     index = before in ("_", "^")
     if token.isalpha():
         return f"{{{letters(token)}}}" if index else letters(token)
@@ -62,7 +62,7 @@ def letters(token: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence whose symbols (those with an index or a power, Greek letters) are mathematics."""
+    """Returns a sentence with its symbols (with index or power, or Greek) as mathematics."""
     text = text.replace("->", r"$\to$").replace(" - ", " $-$ ")
     return " ".join(mathematics(word) if is_symbol(word) else word for word in text.split())
 

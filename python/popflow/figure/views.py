@@ -17,7 +17,7 @@ from .phase import plane
 from .plan import Panel, Plan, step
 
 MOST_PANELS = 6
-# Exact curves and points in a System's planes, by the names along the axes.
+# Exact curves and points in a System's phase planes, by the names along the axes.
 EXACT = {("scb", "signal_V", "signal_A"): [valley], ("scb", "signal_A", "signal_V"): [valley],
          ("markov", "w", "e"): [separatrix, minima]}
 INSTEAD = {"target": "drive"}  # with a linear activation
@@ -80,12 +80,12 @@ VIEWS = {"scb": scb, "joma": joma, "joma-joint": joma_joint, "markov": markov, "
 
 
 def view(data: xarray.Dataset) -> Plan:
-    """The panels of a run or an ensemble: its system's, those of them that it has data for."""
+    """Returns the panels of a run or an ensemble: its system's panels for which it has data."""
     system = str(data.attrs.get("system", ""))
     if declared := str(data.attrs.get("figure", "")):
         panels = panels_of(declared, str(data.attrs.get("passages", "")).split(),
                            str(data.attrs.get("state_fields", "")).split())
-    else:  # a file of an earlier version, or of a System that says nothing
+    else:  # an older file, or a System without declared panels
         panels = VIEWS[system]() if system in VIEWS else anything(data)
     for panel in panels:
         if panel[0].draw is plane:
@@ -104,7 +104,7 @@ def view(data: xarray.Dataset) -> Plan:
 
 
 def curves_of(data: xarray.Dataset) -> list[str]:
-    """The observables of the System's own figures, in their order."""
+    """Returns the observables of the System's own figures, in their order."""
     system = str(data.attrs.get("system", ""))
     panels = panels_of(str(data.attrs["figure"]), [], []) if data.attrs.get("figure") else \
         VIEWS[system]() if system in VIEWS else []
@@ -112,7 +112,7 @@ def curves_of(data: xarray.Dataset) -> list[str]:
 
 
 def anything(data: xarray.Dataset) -> list[Panel]:
-    """Panels of an unknown system: its observables, the first two numbers of its state."""
+    """Returns panels for an undeclared system: observables, the state's first two numbers."""
     known = set(invariants(data))
     shown = [name for name in str(data.attrs.get("observables", "")).split() if name not in known]
     panels: list[Panel] = [[step(curves, [name])] for name in shown[:MOST_PANELS - 2]]
@@ -126,7 +126,7 @@ def anything(data: xarray.Dataset) -> list[Panel]:
 
 
 def with_data(panel: Panel, data: xarray.Dataset) -> Panel:
-    """The panel's steps without what this file has no data for; nothing if its first has none."""
+    """Returns the panel's steps that have data; empty if the first step lacks data."""
     first = panel[0]
     if first.draw is curves:
         names = [name for name in first.arguments[0] if there(data, name)]
@@ -149,7 +149,7 @@ def with_data(panel: Panel, data: xarray.Dataset) -> Panel:
 
 
 def with_problem(panel: Panel, data: xarray.Dataset) -> Panel:
-    """The panel, with what this problem has of the datasets that its options name."""
+    """Returns the panel with the datasets that its options name, where this problem has them."""
     problem = data.popflow.group("problem") if "problem" in data.popflow.groups else {}
 
     def own_of(option: str, name: str) -> str | None:
@@ -163,5 +163,5 @@ def with_problem(panel: Panel, data: xarray.Dataset) -> Panel:
 
 
 def there(data: xarray.Dataset, name: str) -> bool:
-    """Has the file numbers of it?"""
+    """Returns whether the file has numbers of the variable."""
     return name in data and bool(np.isfinite(data[name].values).any())
