@@ -1,4 +1,4 @@
-# utf8proc, which Debian ships without a CMake package. Defines Utf8proc::Utf8proc.
+# Debian ships utf8proc without a CMake package. Defines Utf8proc::Utf8proc.
 
 find_path(Utf8proc_INCLUDE_DIR utf8proc.h DOC "Folder that holds utf8proc.h")
 find_library(Utf8proc_LIBRARY utf8proc DOC "The library utf8proc")

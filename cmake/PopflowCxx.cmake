@@ -1,8 +1,8 @@
-# popflow_program_options: Boost.Program_options, as what is built here links it.
+# popflow_program_options: Boost.Program_options as our targets link it.
 #
-# Half of the symbols that are looked up whenever the program starts are libstdc++'s own. A target
-# that contains HDF5 (PopflowHdf5.cmake) contains libstdc++ too, where nothing else that it loads
-# needs one: where Boost's library can be in it as well.
+# Static linking shortens the program's start, since half of its dynamic symbols are libstdc++'s. A
+# target with static HDF5 (PopflowHdf5.cmake) gets static libstdc++ too, if Boost's library is also
+# available as a static one: then no loaded library needs the shared libstdc++.
 
 set(POPFLOW_HAVE_STATIC_CXX OFF)
 get_target_property(archive Boost::program_options LOCATION)

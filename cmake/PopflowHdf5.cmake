@@ -1,9 +1,9 @@
-# popflow_hdf5: HDF5 and its high-level library, as what is built here links them.
+# popflow_hdf5: HDF5 and its high-level library as our targets link them.
 #
-# Debian's shared HDF5 reads files on the web too, and loads forty libraries for it, which takes
-# longer than anything else that the program does before it starts. A target with the property
-# POPFLOW_STATIC_HDF5 has the static HDF5 instead, where it is there and needs none of them. Only
-# whole programs do: who links the library popflow may have an HDF5 of their own.
+# Debian's shared HDF5 supports files on the web and loads forty libraries for it, which dominates the
+# program's start-up time. A target with the property POPFLOW_STATIC_HDF5 links the static HDF5 if it
+# is available without those libraries. Only programs have the property: users of the library popflow
+# may link their own HDF5.
 
 set(POPFLOW_STATIC_HDF5 "AUTO" CACHE STRING
     "The program contains HDF5: ON, OFF, or AUTO: if there is a static one")
@@ -13,7 +13,7 @@ add_library(popflow_hdf5_shared INTERFACE)
 target_link_libraries(popflow_hdf5_shared INTERFACE hdf5::hdf5_hl hdf5::hdf5)
 
 set(POPFLOW_HAVE_STATIC_HDF5 OFF)
-if(POPFLOW_STATIC_HDF5 AND NOT BUILD_SHARED_LIBS)  # else HDF5 is the library's, not the program's
+if(POPFLOW_STATIC_HDF5 AND NOT BUILD_SHARED_LIBS)  # else the library links HDF5, not the program
   set(archives)
   foreach(library IN ITEMS "${HDF5_C_LIBRARY_hdf5_hl}" "${HDF5_C_LIBRARY_hdf5}")
     cmake_path(REPLACE_EXTENSION library ".a" OUTPUT_VARIABLE archive)
@@ -21,8 +21,8 @@ if(POPFLOW_STATIC_HDF5 AND NOT BUILD_SHARED_LIBS)  # else HDF5 is the library's,
   endforeach()
   include(CMakePushCheckState)
   include(CheckCXXSourceCompiles)
-  # What it compresses with, static too where it is there: each shared library takes a tenth of a
-  # millisecond whenever the program starts. libcurl and libcrypto are only for files on the web.
+  # Compression libraries are static too if available: each shared library costs a tenth of a
+  # millisecond at every start. libcurl and libcrypto are for files on the web only.
   set(shared_compression ${HDF5_C_LIBRARY_sz} ${HDF5_C_LIBRARY_z})
   list(TRANSFORM shared_compression REPLACE "\\.so$" ".a" OUTPUT_VARIABLE static_compression)
   find_library(POPFLOW_AEC_ARCHIVE libaec.a DOC "What a static libsz stands on")

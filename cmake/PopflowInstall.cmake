@@ -1,18 +1,18 @@
-# What `cmake --install` puts where, the CMake package for others, and archives of both.
+# Rules of `cmake --install`, the CMake package for other projects, and archives of both.
 
 include(CMakePackageConfigHelpers)
 
-# The program finds a shared library beside it wherever the tree is moved.
+# A relative rpath, so that an installed tree can be moved.
 if(BUILD_SHARED_LIBS)
   file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
   set_target_properties(popflow_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 endif()
 
 install(TARGETS popflow_program)
-if(SKBUILD)  # pip: the program and its experiments, inside the Python package
+if(SKBUILD)  # pip installs the program and its experiments inside the Python package
   install(TARGETS popflow_program DESTINATION popflow/bin COMPONENT python)
   install(DIRECTORY data/experiments data/counts DESTINATION popflow/share/popflow COMPONENT python)
-  # Models are compiled against these headers.
+  # Models in Python are compiled against these headers.
   install(FILES include/popflow/lanes.hpp include/popflow/math.hpp include/popflow/model.hpp
                 include/popflow/pack.hpp include/popflow/plugin.h include/popflow/widest.hpp
           DESTINATION popflow/include/popflow COMPONENT python)
@@ -28,10 +28,10 @@ install(FILES "${POPFLOW_GENERATED_DIR}/popflow/version.hpp"
 install(FILES "${manual_page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${reference}" CHANGELOG.md LICENSE TYPE DOC)
-# Experiments name their files relative to their own folder, so these move along.
+# Experiments name their files relative to their folder, so the files are installed with them.
 install(DIRECTORY data/experiments data/counts
         DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
-# So do the pages, which point to one another.
+# The pages link to one another by relative paths.
 install(FILES README.md CHANGELOG.md CITATION.cff LICENSE
         DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow")
 install(FILES dynamics/README.md DESTINATION "${CMAKE_INSTALL_DATADIR}/popflow/dynamics")

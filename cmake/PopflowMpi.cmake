@@ -1,10 +1,9 @@
-# Finds MPI, if that is wanted, and gives it to src/engine/ranks.cpp. A shared library is loaded by the processes that
-# are ranks, by the name that programs linked with it would have; others need not even have it.
-# POPFLOW_WITH_MPI: who links the library popflow must link MPI.
+# Finds MPI if wanted, for src/engine/ranks.cpp. A shared MPI library is loaded at run time, by its
+# soname, and only in processes that are MPI ranks; others do not need MPI at all.
+# POPFLOW_WITH_MPI: users of the library popflow must link MPI.
 
-# The compiler wrapper of Open MPI may be there without the headers (Debian's openmpi-bin has it, and
-# libopenmpi-dev the headers). It names their folder all the same, and CMake ends with an error when it
-# tries to compile with a folder that does not exist. So the wrapper has to show first that it compiles.
+# Debian's openmpi-bin has Open MPI's compiler wrapper without the headers of libopenmpi-dev. The wrapper
+# then names a folder that does not exist, which is a fatal error in CMake. So test the wrapper first.
 set(mpi_lacks "")
 if(POPFLOW_MPI)
   set(wrapper "${MPI_C_COMPILER}")

@@ -1,8 +1,7 @@
 # popflow_add_program(NAME SOURCE...)
 #
-# A program NAME with systems of one's own: its main() calls popflow::run_program(). Compiled as
-# popflow itself is, so that a run gives the same bits whether or not the processor has fused
-# multiply-adds.
+# Adds a program NAME with the user's own systems; its main() calls popflow::run_program(). Compiled
+# with popflow's options, so that a run gives the same bits with and without fused multiply-adds.
 function(popflow_add_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE popflow::popflow)

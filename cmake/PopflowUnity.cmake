@@ -1,9 +1,9 @@
 # popflow_unity(TARGET [ALONE SOURCE...] SOURCES SOURCE...)
 #
-# With CMAKE_UNITY_BUILD the sources of a folder are compiled as one, which halves the build's time:
-# what they all include is parsed, and what they all use is compiled, once. Sources that have a private
-# name in common with another of their folder are named as ALONE. gcc would collect garbage for a tenth
-# of the time that it takes for so much: not below 2 GB.
+# With CMAKE_UNITY_BUILD the sources of a folder are compiled as one, which halves the build time:
+# common headers are parsed, and common templates compiled, once. ALONE names sources whose private
+# names clash with others in their folder. gcc's garbage collector would take a tenth of the time for
+# such large units, so it runs only above 2 GB.
 function(popflow_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 unity "" "" "ALONE;SOURCES")
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)

@@ -1,6 +1,6 @@
-# popflow_utf8proc: utf8proc as what is built here links it. As with HDF5 (PopflowHdf5.cmake), a
-# target with the property POPFLOW_STATIC_HDF5 contains the static library where there is one: a
-# shared one takes a tenth of a millisecond whenever the program starts.
+# popflow_utf8proc: utf8proc as our targets link it. As with HDF5 (PopflowHdf5.cmake), a target with the
+# property POPFLOW_STATIC_HDF5 links the static library if there is one: a shared one costs a tenth of a
+# millisecond at every start.
 
 cmake_path(REPLACE_EXTENSION Utf8proc_LIBRARY ".a" OUTPUT_VARIABLE archive)
 add_library(popflow_utf8proc INTERFACE)

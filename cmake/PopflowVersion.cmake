@@ -1,5 +1,5 @@
-# Writes popflow/version.hpp: when configuring, so that tools that read the sources find it, and at
-# every build, so that the source revision in it is the one that was built.
+# Writes popflow/version.hpp when configuring, for tools that read the sources, and at every build, so
+# that it has the source revision that is built.
 
 set(POPFLOW_GENERATED_DIR "${CMAKE_CURRENT_BINARY_DIR}/generated")
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)

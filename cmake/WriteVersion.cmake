@@ -2,7 +2,7 @@
 
 set(SOURCE_REVISION "unknown")
 find_program(GIT_PROGRAM git)
-# Only a repository of our own counts: a source archive may lie inside somebody else's.
+# Only popflow's own repository counts: an unpacked archive may lie inside another repository.
 if(GIT_PROGRAM AND EXISTS "${SOURCE_DIR}/.git")
   execute_process(
     COMMAND "${GIT_PROGRAM}" --no-optional-locks describe --always --abbrev=40 --exclude=* --dirty

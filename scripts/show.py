@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""Opens a popflow file in xarray and prints what is in it, what happened when, and its observables
-along the way."""
+"""Opens a popflow file in xarray and prints its contents, its events and its observables."""
 
 import sys
 

@@ -169,8 +169,8 @@ def named(system: SystemLike | None) -> list[str]:
     if isinstance(system, os.PathLike):  # a plug-in, such as a built model
         return [os.path.abspath(system)]
     if not isinstance(system, str) or system.startswith("-"):
-        raise UsageError(f"system is {system!r}, which is not the name of a system; popflow.systems "
-                         "has all names, and help(popflow.systems.scb.run) describes the arguments.")
+        raise UsageError(f"system is {system!r}, which is not a system's name; popflow.systems "
+                         "has all names, help(popflow.systems.scb.run) the arguments.")
     return [system]
 
 
