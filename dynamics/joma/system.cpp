@@ -63,7 +63,7 @@ Capabilities Joma::capabilities() const {
       .sampled = Lacking{
           "joma has no data model, its drives and targets stand for the data; 'popflow compare "
           "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
-  can.plain_sgd_alone =
+  can.no_other_rule =
       "the attention follows from the weights along gradient flow alone; joma-joint trains both";
   if (parts_) can.separable = parts_.get();
   can.jumps = std::isfinite(attention_.highest_exponent);

@@ -104,7 +104,7 @@ Capabilities JomaJoint::capabilities() const {
   Capabilities can{.events = this};
   if (kinks_ > 0) can.switching = this;
   if (variant_.integrated) {
-    can.plain_sgd_alone =
+    can.no_other_rule =
         "z follows from V along gradient flow alone; --coordinates full trains both";
     can.no_noise =
         "with noise only --coordinates full is exact: z follows from V along the flow, not along "

@@ -110,8 +110,9 @@ class Sampled {
   /// the limit that the flow takes). Sample i comes from key.stream(i). `out` may be x itself.
   virtual void add_sampled(StateView x, double t, const SampleKey& key,
                            std::span<const double> weights, std::span<double> out) const = 0;
-  /// Doubles that the memory needs for each sample of a batch, at most, where that grows with the
-  /// System's sizes: for the longest context, say. A few numbers of each sample are counted anyway.
+  /// Upper bound on the doubles that each sample of a batch holds in memory, if it grows with the
+  /// System's sizes (for example with the context length). A few numbers per sample are counted in
+  /// any case.
   [[nodiscard]] virtual double numbers_of_sample() const { return 0; }
 };
 
@@ -181,7 +182,7 @@ class Proximal {
   virtual void proximal(std::span<double> x, std::span<const double> regime, double dt) const = 0;
 };
 
-/// A training in the stages of SystemInfo::stages.
+/// Stages of a training, as listed in SystemInfo::stages.
 class Stages {
  public:
   virtual ~Stages() = default;
@@ -214,8 +215,8 @@ struct Scaled {
 
 /// Called once for each contiguous range of the state, from several threads; the range begins at
 /// entry `begin` and has out.size() entries. `keeps_sum`: every single sample conserves the sum of
-/// these entries, so noise must, too. `next`: as many numbers, which the caller reads next (the
-/// entries or their sources): a prefetch hint for large states.
+/// these entries, so noise must, too. `next` points to as many numbers that the caller reads next
+/// (the entries or their sources): a prefetch hint for large states.
 using Addend = std::function<Scaled(std::size_t begin, bool keeps_sum, std::span<double> out,
                                     const double* next)>;
 
@@ -307,9 +308,10 @@ struct Capabilities {
   std::string no_noise = {};
   /// Reason why the coordinates follow from plain SGD's flow, so that no other training rule is
   /// allowed; empty if others are.
-  std::string plain_sgd_alone = {};
-  /// Whether each entry of reduced coordinates is the common value of a set of parameters whose
-  /// gradients are equal and raw, so that rules that act on each parameter by itself are exact.
+  std::string no_other_rule = {};
+  /// Whether each entry of reduced coordinates is the common value of a set of parameters that have
+  /// equal gradients and no preconditioner. Rules that act on each parameter separately are then
+  /// exact.
   bool common_values = false;
   SamplingBias sampling_bias = {};  ///< bias of `sampled`
 };

@@ -9,15 +9,15 @@
 
 namespace popflow {
 
-/// Turns a System into that of another start of the same problem, at a lower cost than making a new
-/// one: sweeps over starts then make few Systems.
+/// Gives an existing System another start of the same problem, at a lower cost than making a new
+/// System. Sweeps over starts then make few Systems.
 struct NewStart {
   /// The System's own parameters that determine the start of the flow, and nothing else.
   std::vector<std::string> parameters = {};
-  /// Changes the System into what make() would make of `own`, which differs from the System's
-  /// parameters only in those above, and does not start from another run's last state. Throws what
-  /// make() would; the System must not be used after that except for another call.
-  std::function<void(System& system, const Parameters& own)> give = {};
+  /// Changes the System into the one that make() would return for `own`. `own` differs from the
+  /// System's parameters only in those above, and does not start from another run's last state.
+  /// Throws the errors of make(); after an error the System may only be passed to another call.
+  std::function<void(System& system, const Parameters& own)> apply = {};
 };
 
 /// One row per system: its description, and the function that makes it. make() throws UsageError

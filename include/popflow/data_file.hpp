@@ -47,14 +47,15 @@ class DataFile {
   // Functions that read a whole dataset refuse strings and compound types, and sizes beyond the
   // machine's memory, before allocating anything.
 
-  /// Reads a dataset of unknown size: not much more than what the file itself holds.
+  /// Reads a dataset of unknown size. Refuses one that is much larger than the file's own bytes, so
+  /// that a small compressed file cannot fill the memory.
   [[nodiscard]] DataArray read(const std::string& name) const;
   /// Reads a dataset of exactly this shape, however well it is compressed.
   [[nodiscard]] DataArray read(const std::string& name,
                                const std::vector<std::size_t>& shape) const;
-  /// Reads a dataset of at most so many elements, however well it is compressed.
+  /// Reads a dataset of at most `elements` elements, however well it is compressed.
   [[nodiscard]] DataArray read_at_most(const std::string& name, std::size_t elements) const;
-  /// Reads exactly this many numbers, or whole numbers. Throws InputError for any other contents.
+  /// Reads exactly `count` numbers, or whole numbers. Throws InputError for any other contents.
   [[nodiscard]] std::vector<double> reals(const std::string& name, std::size_t count) const;
   [[nodiscard]] std::vector<std::int64_t> integers(const std::string& name,
                                                    std::size_t count) const;

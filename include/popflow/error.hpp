@@ -8,8 +8,8 @@ namespace popflow {
 /// Exit codes of the program, one for each kind of ending.
 enum class ExitCode : int {
   success = 0,
-  failed_check = 1,  ///< a system violates its own declarations (verify), or failed
-  usage = 2,         ///< on the command line: word, range, conflict, size beyond the machine
+  failed_check = 1,  ///< a system violates its own declarations (verify) or threw an exception
+  usage = 2,         ///< wrong command line: a word, a range, a conflict, a size beyond the machine
   input = 3,         ///< an input file is missing or wrong
   diverged = 4,      ///< the trajectory became non-finite
   output = 5,        ///< a file could not be written

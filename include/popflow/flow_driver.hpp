@@ -63,7 +63,7 @@ class FlowDriver : public Driver {
   void begin_interval();
   /// End of the next step at the latest: the target, or just before a kink of the learning rate.
   [[nodiscard]] double next_stop(double target) const;
-  /// Goes on behind a kink, where the right-hand side jumps.
+  /// Restarts the stepper behind a kink of the learning rate, where the right-hand side jumps.
   void pass_kink();
   [[nodiscard]] bool at_rest() const;
   /// Time of the state, including the rounding error that time() drops.
@@ -83,15 +83,15 @@ class FlowDriver : public Driver {
   /// Finds where in the step to x_new_ the condition that ends the run begins to hold. Returns true
   /// if the step must be repeated, or a shorter one taken first.
   [[nodiscard]] bool find_stop(double h, double t_new);
-  /// Shortest fraction of the step of length h, or nearly so, after which a function of state and
-  /// time is negative. It is positive before the step, and negative after it.
+  /// Nearly the shortest fraction of the step of length h after which a function of state and time
+  /// is negative. The function is positive before the step and negative after it.
   [[nodiscard]] double first_negative(const std::function<double(StateView, double)>& function,
                                       double h, double before, double after);
   /// Switches the regime; `target` is the end of the current interval.
   void switch_now(double target);
   [[nodiscard]] bool rhs_is_finite();
   /// Known reason why a step from here is not finite.
-  [[nodiscard]] std::string blame() const;
+  [[nodiscard]] std::string cause_of_divergence() const;
   /// If the slope vanishes where a stage begins, shortens the next step, towards `target`.
   void begin_stage(double target);
   [[nodiscard]] bool steady(double h);
@@ -111,10 +111,10 @@ class FlowDriver : public Driver {
   State x_, x_new_;
   bool inside_interval_ = false;
   bool warned_ = false;              ///< whether the user was warned that the end is out of reach
-  double event_by_ = 0;              ///< an event is known to happen before; unused after it
+  double event_before_ = 0;          ///< end of the interval in which an event is known to happen
   std::optional<double> to_switch_;  ///< length of the step that ends at the regime's end
   std::optional<double> to_stop_;    ///< length of the step at whose end the run ends
-  bool looked_ = false;              ///< whether the condition that ends the run was looked at
+  bool stop_checked_ = false;        ///< whether the condition that ends the run has been evaluated
   StepStatistics counts_;
   IntervalSteps interval_;
   struct Target {

@@ -15,14 +15,14 @@ inline constexpr std::size_t kLanes = 16;
 /// sixteen such states stays in the innermost caches.
 inline constexpr std::size_t kLargestInLanes = 64;
 
-/// Numbers of rows on which formulas work.
+/// Numbers of rows of the arrays on which formulas work.
 struct LaneSizes {
   std::size_t parameters = 0;
   std::size_t entries = 0;  ///< of the state
   bool operator==(const LaneSizes&) const = default;
 };
 
-/// Writes numbers of kLanes states `x`, in problems with the parameters `of`.
+/// Writes numbers for kLanes states `x`. `of` holds the parameters of their problems.
 using LaneFormula = void (*)(const LaneSizes& sizes, const double* of, const double* x,
                              double* out);
 
@@ -37,17 +37,17 @@ struct LaneFormulas;
 class LaneTraining {
  public:
   virtual ~LaneTraining() = default;
-  /// Rows that it adds.
+  /// Number of rows that the rule adds.
   [[nodiscard]] virtual LaneSizes sizes() const = 0;
-  /// Whether flows under both can share a batch.
+  /// Whether flows under this rule and under `other` can share a batch.
   [[nodiscard]] virtual bool same(const LaneTraining& other) const = 0;
   /// Writes dx/dt of all rows at the times `t` of the lanes.
   virtual void flow(const LaneFormulas& formulas, const double* of, const double* t,
                     const double* x, double* dxdt) const = 0;
-  /// A step of length h from time t on, in all lanes: of the rule's SDE, or of the discrete rule on
-  /// Gaussian gradients if it `descends`. `f` and `covariance` are those of the System at x,
+  /// Takes a step of length h from time t in all lanes: of the rule's SDE or, if `descends`, of the
+  /// discrete rule with Gaussian gradients. `f` and `covariance` are those of the System at x.
   /// `noise` holds sqrt(eta/B) C^(1/2) dW, and `squares` standard normals for the noise of squared
-  /// gradients. `steps` were taken before.
+  /// gradients. `steps` is the number of steps taken before.
   virtual void noisy_step(const LaneFormulas& formulas, const double* of, double t, double h,
                           std::int64_t steps, bool descends, const double* f,
                           const double* covariance, const double* noise, const double* squares,

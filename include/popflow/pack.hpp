@@ -273,7 +273,8 @@ auto widest() -> void (*)(Arguments...) {
 /// lambda may name `Pack`, which has a fixed width.
 template <class Formula>
 LaneFormula in_lanes(Formula /*formula*/) {
-  static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
+  static_assert(std::is_empty_v<Formula>,
+                "a formula must not capture anything: pass its numbers as parameters");
   return lanes::widest<lanes::Rows<Formula>, const LaneSizes&, const double*, const double*,
                        double*>();
 }
@@ -282,7 +283,8 @@ LaneFormula in_lanes(Formula /*formula*/) {
 /// covariance)` of pointers.
 template <class Formula>
 LaneCovarianceFormula in_lanes_with_covariance(Formula /*formula*/) {
-  static_assert(std::is_empty_v<Formula>, "what a formula needs must be among its parameters");
+  static_assert(std::is_empty_v<Formula>,
+                "a formula must not capture anything: pass its numbers as parameters");
   return lanes::widest<lanes::Covariances<Formula>, const double*, const double*, double*,
                        double*>();
 }

@@ -55,7 +55,8 @@ class ScratchPool {
   [[nodiscard]] Loan borrow() {
     return borrow([](const T&) { return true; });
   }
-  /// Borrows an object that suits, if the thread kept it or it is free; otherwise any.
+  /// Borrows an object for which suits(object) holds, if the thread kept one or one is free.
+  /// Otherwise borrows any object.
   template <class Suits>
   [[nodiscard]] Loan borrow(const Suits& suits) {
     std::unique_ptr<T> own = take(kept_[place_of_thread()]);

@@ -20,7 +20,7 @@ struct UpdateRule;
 struct OptimizerState {
   const UpdateRule* rule = nullptr;  ///< null: plain SGD, which has none
   std::vector<double> moments;  ///< m, then u, an entry for each of the state's; m without SVAG
-  double steps = 0;             ///< steps of training that they have behind them
+  double steps = 0;             ///< number of training steps over which they were accumulated
 };
 
 /// Last state of another run of the same system, from which `--init-from` starts.
@@ -30,7 +30,7 @@ struct LastState {
   State x;
   Regime regime;
   OptimizerState optimizer = {};
-  double t = 0;  ///< since the start of the first of the runs that continue one another
+  double t = 0;  ///< flow time since the start of the first run in a chain of continued runs
 
   [[nodiscard]] StateView view() const { return {x, regime}; }
 };
@@ -39,12 +39,12 @@ struct LastState {
 /// is made; the run's schedule is determined afterwards, with the System's help.
 struct Setting {
   bool noisy = false;  ///< whether noise or samples move the state, instead of the flow
-  /// Whether the training rule, beyond its schedule, is another than plain SGD, whose flow need not
-  /// descend the loss.
+  /// Whether the training rule differs from plain SGD by more than its schedule. Its flow then need
+  /// not descend the loss.
   bool other_rule = false;
   /// Step size of explicit methods without error control; unset: the step size is adaptive.
   std::optional<double> step = {};
-  std::optional<double> dt = {};            ///< `--dt` of a flow, whatever it means for the method
+  std::optional<double> dt = {};            ///< `--dt` of a flow; its meaning depends on the method
   std::optional<std::string> problem = {};  ///< path of a problem file
   std::uint64_t problem_seed = 1;           ///< for drawn problems and random starts
   const LastState* start = nullptr;         ///< replaces the system's own start; null: none

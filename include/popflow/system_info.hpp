@@ -12,8 +12,8 @@
 
 namespace popflow {
 
-// ---- What a system is, before any problem is drawn: the reference page, and the names of all
-// ---- that its instances can hold.
+// ---- Description of a system before any problem is drawn: the reference page, and the names of
+// ---- all values that its instances can hold.
 
 struct DimensionInfo {
   std::string name;
@@ -147,8 +147,8 @@ struct SystemInfo {
   std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"; empty if the system has none
   std::vector<StageInfo> stages = {};      ///< in order; empty if the system has none
   std::vector<FinalInfo> finals = {};
-  /// Options with which final values are reported (Shape::finals): any one of these suffices, with
-  /// this word or, if that is empty, any value. Empty: there may be some with any options.
+  /// Options with which final values are reported (Shape::finals). Any one of them suffices, with
+  /// this word or, if the word is empty, with any value. Empty: any options may have final values.
   std::vector<OptionSetting> finals_with = {};
   /// Title for the result of post-processing the last state, for finals that come in pairs
   /// NAME_before and NAME_after.
@@ -173,7 +173,7 @@ struct SystemInfo {
   std::function<bool(const Parameters& own)> flow_in_lanes = {};
 };
 
-// ---- The contents of one instance: a problem in chosen coordinates.
+// ---- Description of one instance: a problem in chosen coordinates.
 
 /// A block of the integration state whose entries share a natural scale: absolute tolerances are
 /// multiples of it.

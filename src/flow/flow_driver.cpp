@@ -149,7 +149,7 @@ void FlowDriver::begin_interval() {
 Outcome FlowDriver::advance_to(double target) {
   StepControl<double>& control = in_->control;
   const double& t = control.at.t;
-  if (in_->stopping && !std::exchange(looked_, true) &&
+  if (in_->stopping && !std::exchange(stop_checked_, true) &&
       in_->stopping->stop_function(view(), now()) < 0)
     return stopped_at(t, at_time(t), in_->stopping->condition());
   if (!inside_interval_) begin_interval();
@@ -182,7 +182,7 @@ Outcome FlowDriver::advance_to(double target) {
     if (adaptive && control.length < smallest_step(t, control.jumps)) {
       in_->rhs(x_, x_new_, t);
       return step_underflow(workers_, in_->tolerance, x_, x_new_, t,
-                            control.finite ? std::nullopt : std::optional(blame()));
+                            control.finite ? std::nullopt : std::optional(cause_of_divergence()));
     }
 
     const double stop = next_stop(target);
@@ -202,7 +202,7 @@ Outcome FlowDriver::advance_to(double target) {
       to_switch_.reset();
       to_stop_.reset();
       if (!trial.finite && (!adaptive || (control.finite && !rhs_is_finite())))
-        return not_finite_after(t, at_time(t), blame());
+        return not_finite_after(t, at_time(t), cause_of_divergence());
       control.update(false, trial, h, there);
       continue;
     }
@@ -220,7 +220,7 @@ Outcome FlowDriver::advance_to(double target) {
     const double length = control.length;
     control.update(true, trial, h, there);
     if (!adaptive) control.length = length;
-    if (const double by = there.left(event_by_); by > 0)
+    if (const double by = there.left(event_before_); by > 0)
       control.length = by / (in_->stepper->divisible() ? 2 : 1);
     repeats = false;
     if (stop < target && t == stop) pass_kink();
@@ -250,7 +250,7 @@ Outcome FlowDriver::advance_to(double target) {
   return ended(Outcome::Kind::reached, "");
 }
 
-std::string FlowDriver::blame() const {
+std::string FlowDriver::cause_of_divergence() const {
   return blamed_entry(in_->rhs.system(), {x_, regime_}, time(), in_->control.length);
 }
 
@@ -339,7 +339,7 @@ bool FlowDriver::find_events(double h, double t_new) {
   while (found == Found::located && extend(h));
   if (found == Found::located) stepper.reset();
   if (found == Found::within) {
-    event_by_ = t_new;
+    event_before_ = t_new;
     in_->control.length = h / 2;
   }
   return found != Found::nothing;
@@ -429,7 +429,7 @@ bool FlowDriver::find_stop(double h, double t_new) {
   const double after = function({x_new_, regime_}, t_new);
   if (!(after < 0)) return false;
   if (in_->stepper->divisible()) {
-    event_by_ = t_new;
+    event_before_ = t_new;
     in_->control.length = h / 2;
     return true;
   }
@@ -495,8 +495,8 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   in_->passages.restore(view(), now(), data.numbers("passages"));
   to_switch_.reset();
   to_stop_.reset();
-  looked_ = false;
-  event_by_ = 0;
+  stop_checked_ = false;
+  event_before_ = 0;
   in_->stepper->reset();
 }
 

@@ -45,7 +45,7 @@ class TrainedNoise final : public NoiseModel {
       training_->step(x, step.t, step.h, static_cast<std::int64_t>(step.first) + 1, f_);
       return true;
     }
-    if (training_->takes_squares()) draw_squares(step);
+    if (training_->uses_squared_gradients()) draw_squares(step);
     training_->noisy_step(x, regime, step.t, step.h, f_, noise_, squares_);
     return true;
   }

@@ -36,7 +36,7 @@ std::vector<double> general_vector(std::size_t size, std::uint64_t number) {
 /// Why the flow has no Hessian; empty if it may have one.
 std::string why_no_hessian(const Capabilities& can, bool reduced) {
   if (can.gradient_flow) return "";
-  if (!can.plain_sgd_alone.empty()) return can.plain_sgd_alone;
+  if (!can.no_other_rule.empty()) return can.no_other_rule;
   if (can.proximal) return can.proximal->proximal_term() + " has no second derivative";
   if (can.stages) return "a training in stages descends no single loss";
   if (can.switching) return "its right-hand side changes on the way (an l1 term, a sharp relu)";

@@ -170,12 +170,12 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
   if (!known_.empty() && known_.front().use_count() == 1) {  // no cell needs it any more
     system = std::move(known_.front());
     known_.pop_front();
-    new_start_.give(*system, config_.own);
+    new_start_.apply(*system, config_.own);
   } else {
     system = make_system();
   }
   // new_start_ knows nothing of what stands before the System.
-  if (new_start_.give && !trained_ && !observed_) known_.push_back(system);
+  if (new_start_.apply && !trained_ && !observed_) known_.push_back(system);
   return system;
 }
 

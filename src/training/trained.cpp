@@ -73,8 +73,8 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
                      " goes with plain SGD at a constant rate alone");
   const bool plain = plan.rule->memory() == 0 && !plan.rule->is_adaptive();
   const std::string decay = "--weight-decay: ";
-  if (!(plain && !plan.decays()) && !can.plain_sgd_alone.empty())
-    throw UsageError((plain ? decay : rule) + can.plain_sgd_alone);
+  if (!(plain && !plan.decays()) && !can.no_other_rule.empty())
+    throw UsageError((plain ? decay : rule) + can.no_other_rule);
   if (!(plain && !plan.decays()) && can.switching)
     throw UsageError((plain ? decay : rule) +
                      "a right-hand side that changes on the way (an l1 term, stages, a sharp relu) "

@@ -55,7 +55,7 @@ class Trained final : public System,
   void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
                   std::span<const double> f, std::span<const double> noise,
                   std::span<const double> squares) const override;
-  [[nodiscard]] bool takes_squares() const override { return plan_.rule->has_u; }
+  [[nodiscard]] bool uses_squared_gradients() const override { return plan_.rule->has_u; }
   [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
 
   /// Whether steps along a direction are longer in some entries than in others.

@@ -23,7 +23,8 @@ struct SplitExp {
   }
 };
 
-/// For |x| so small that 2^k is a normal number, if `power` is used. Sets `shifted` to kRound + k.
+/// If `power` is used, |x| must be so small that 2^k is a normal number. Sets `shifted` to
+/// kRound + k.
 template <class Number>
 POPFLOW_MATH_INLINE SplitExp<Number> split_exp(const Number& x, Number& shifted) {
   constexpr double kLog2e = 0x1.71547652b82fep0;

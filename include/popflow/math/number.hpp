@@ -9,7 +9,7 @@
 /// branches, no tables, and no dependence on the processor. All functions here are inlined into
 /// their caller, so that each is compiled for the caller's instruction set.
 #define POPFLOW_MATH_INLINE inline __attribute__((always_inline))
-/// Same, for a lambda; stands after its parameters.
+/// Attribute that inlines a lambda; stands after the lambda's parameters.
 #define POPFLOW_INLINED __attribute__((always_inline))
 
 namespace popflow::math {
@@ -46,7 +46,7 @@ class Wide {
   }
 
   // Masks with all bits set where a condition holds, and none elsewhere. With AVX-512, conditions
-  // are not vectors: gcc splits them unless each one chooses between two numbers at once.
+  // are not vectors: gcc splits them unless each one is used at once to choose between two numbers.
   friend POPFLOW_MATH_INLINE Wide where_less(const Wide& a, const Wide& b) {
     if constexpr (lanes > 4) return Wide(a.of < b.of ? all_bits().of : Vector{});
     return from(a.of < b.of);

@@ -111,8 +111,8 @@ TEST_CASE("markov: a new start is of its parameters, and refused as one is", "[f
   auto& system = dynamic_cast<Markov&>(*made.system);
   const NewStart& new_start = systems().new_start("markov");
   config.own.set("w0", "-0.8", Origin::command_line);
-  new_start.give(system, config.own);
+  new_start.apply(system, config.own);
   CHECK(Said(system) == Said(optimal({config.own.real("p"), config.own.real("q")}, 0.4, -0.8)));
   config.own.set("e0", "1e-150", Origin::command_line);
-  CHECK_THROWS_AS(new_start.give(system, config.own), UsageError);
+  CHECK_THROWS_AS(new_start.apply(system, config.own), UsageError);
 }
