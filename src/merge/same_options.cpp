@@ -18,8 +18,7 @@ RecordedOptions recorded_options(const std::string& path, const std::string& con
   const auto may_repeat = [](const std::string&) { return true; };
   for (const options::ConfigLine& line : options::config_lines(config, path, may_repeat))
     recorded.values[line.key] = line.value;
-  for (const auto& [option, held] : before_there_was_a_choice())
-    recorded.values.try_emplace(option, held);
+  for (const auto& [option, held] : legacy_defaults()) recorded.values.try_emplace(option, held);
   return recorded;
 }
 

@@ -6,7 +6,7 @@
 namespace popflow::options {
 namespace {
 
-/// Alternatives among the options of `run`. A row applies to commands that have all of its options.
+/// Alternatives among the options of `run`. A row applies to a command that has all of its options.
 const std::vector<Alternatives>& of_every_system() {
   static const std::vector<Alternatives> rows = {
       {{{"t-end"}, {"steps"}}},
@@ -50,7 +50,7 @@ class Row {
     }
   }
 
-  /// For a row whose choices are single options.
+  /// Refuses two given options of a row whose choices are single options.
   void refuse_two() const {
     if (!row_.exclusive) return;
     const std::string* first = nullptr;

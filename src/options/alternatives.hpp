@@ -16,7 +16,7 @@ void choose_alternatives(const SystemInfo& system, Parameters& options, Paramete
 /// Resets an option to its default, as if it had not been given.
 void reset(Parameters& parameters, const std::string& name);
 
-/// Error for two given options that exclude each other, with the source of each.
+/// Error for two given options that exclude each other; it names the source of each.
 UsageError exclusion(const Parameters& of_one, const std::string& one, const Parameters& of_other,
                      const std::string& other);
 

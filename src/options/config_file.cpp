@@ -84,7 +84,7 @@ std::string read_config_file(const std::string& path) {
   errno = 0;
   TextInput stream(path);
   if (!stream) throw InputError(name + " can't be opened: " + std::strerror(errno));
-  // The size cannot be checked first: pipes and devices have none.
+  // Reads one byte more than the limit: pipes and devices have no size that could be checked first.
   std::string text(largest_file + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) throw InputError(name + " can't be read: " + std::strerror(errno));

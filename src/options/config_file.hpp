@@ -28,11 +28,11 @@ std::vector<ConfigLine> config_lines(
 /// Key that names the system of a configuration.
 inline constexpr const char* system_key = "system";
 
-/// The system that a configuration file names; empty if it names none.
+/// Returns the system that a configuration file names; empty if it names none.
 std::string system_in_config(const std::string& path);
 
-/// The word for a system that the configuration `path` gives: a name, or a plug-in's path, which is
-/// relative to the configuration's folder.
+/// Returns the system that the configuration `path` asks for: a name, or the path of a plug-in,
+/// which is relative to the configuration's folder.
 std::string system_word(const std::string& path, const std::string& value);
 
 /// Formats a value so that config_lines() reads it back: quoted if necessary.

@@ -74,7 +74,7 @@ class Description {
 
   void require() const {
     if (!is_word(info_.name, "-_"))
-      wrong("its name is '" + info_.name + "'; it must have letters, digits, '-' and '_' alone");
+      wrong("its name is '" + info_.name + "'; it may have letters, digits, '-' and '_' only");
     std::set<std::string> options;
     std::set<char> letters;
     for (const Parameter& own : info_.parameters) {
@@ -100,8 +100,8 @@ class Description {
     throw SystemError("the system " + info_.name + ": " + sentence);
   }
 
-  /// Whether the name consists of letters, digits and `others`, and does not start with one of
-  /// `others`.
+  /// Returns whether the name consists of letters, digits and `others`, and does not start with one
+  /// of `others`.
   static bool is_word(const std::string& name, std::string_view others) {
     const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
     return !name.empty() && plain(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
@@ -112,35 +112,37 @@ class Description {
   void require_option(const Parameter& own) const {
     if (!is_word(own.name, "-"))
       wrong("it has an option '" + own.name +
-            "'; names of options have letters, digits and '-' alone (in Python a '_' stands for "
-            "'-')");
+            "'; the name of an option may have letters, digits and '-' only (in Python, '_' stands "
+            "for '-')");
     if (own.name == "show" || own.name == "command")
-      wrong("it has an option '" + own.name + "', which the Python package's functions have");
+      wrong("it has an option '" + own.name +
+            "'; the functions of the Python package have an argument of this name");
     if (own.name == options::system_key)
-      wrong("it has an option '" + own.name + "', by which configurations name their system");
+      wrong("it has an option '" + own.name +
+            "'; configuration files name their system by this key");
     if (own.name == "help" || own.name == "version" || own.letter == 'h')
-      wrong("its option '" + own.name + "' is in the place of --help or --version");
+      wrong("its option '" + own.name + "' hides --help or --version");
     for (const ParameterTable* table :
          {&run_options(), &compare_options(), &verify_options(), &sweep_options()})
       for (const Parameter& row : *table) {
         if (row.name == own.name)
-          wrong("it has an option '" + own.name +
-                "', which every system has; give its own another name");
+          wrong("it has an option '" + own.name + "', which every system has; choose another name");
         if (own.letter != 0 && row.letter == own.letter)
-          wrong("its option '" + own.name + "' has the letter of --" + row.name);
+          wrong("its option '" + own.name + "' has the same letter as --" + row.name);
       }
     if (own.kind == Kind::word && own.words.empty())
-      wrong("its option '" + own.name + "' takes one of a list of words, which is empty");
+      wrong("its option '" + own.name + "' must be one of a list of words, but the list is empty");
     if (own.kind == Kind::flag && own.default_text == "true")
-      wrong("its flag '" + own.name + "' is on by default, and nothing would turn it off");
+      wrong("its flag '" + own.name +
+            "' is on by default and could not be turned off; make it off by default");
   }
 
   /// Checks the conditions under which an option has an effect.
   void require_conditions(const Parameter& own) const {
     for (const std::string& mode : own.modes)
       if (mode != "flow" && mode != "sde" && mode != "sgd")
-        wrong("its option '" + own.name + "' is for the mode '" + mode +
-              "'; modes are flow, sde and sgd");
+        wrong("its option '" + own.name + "' is for mode '" + mode +
+              "'; the modes are flow, sde and sgd");
     const auto is_option = [&](const std::string& name) {
       const auto known = [&](const ParameterTable& table) {
         return std::ranges::find(table, name, &Parameter::name) != table.end();
@@ -151,7 +153,7 @@ class Description {
     for (const Condition& condition : own.where)
       if (!is_option(condition.option))
         wrong("its option '" + own.name + "' depends on --" + condition.option +
-              ", which is no option");
+              ", which is not an option");
     if (own.range.low > own.range.high)
       wrong("its option '" + own.name + "' must be at least " + shortest(own.range.low) +
             " and at most " + shortest(own.range.high));
@@ -169,10 +171,10 @@ class Description {
                           });
         if (hard)
           wrong("it has " + what + " '" + name +
-                "'; names in files have neither blanks nor '/', and begin with no '.'");
+                "'; names in files may not contain blanks or '/' and may not begin with '.'");
         if (!names.insert(name).second)
           wrong("it has " + what + " '" + name +
-                "', a name that something else of it, or of every file, has");
+                "', but this name is already in use in the system or in every file");
       }
     };
     claim("an axis", info_.dimensions);
@@ -180,18 +182,19 @@ class Description {
     claim("an observable", info_.observables);
     claim("a passage", info_.passages);
     claim("a constant", info_.constants);
-    // Both are attributes of the file.
+    // Both, the mode and the constants, are attributes of the file.
     if (std::ranges::find(info_.constants, "mode", &ConstantInfo::name) != info_.constants.end())
-      wrong("it has a constant 'mode', a name that an attribute of every file has");
+      wrong("it has a constant 'mode', but every file has an attribute of this name");
     claim("a final value", info_.finals);
     const std::set<std::string> in_files = std::exchange(names, {});
     claim("an event", info_.events);
     for (const EventInfo& event : info_.events) {
       if (in_files.contains("time_of_" + event.name))
-        wrong("its 'time_of_" + event.name + "' has the name of its event's time");
+        wrong("its 'time_of_" + event.name + "' has the name that the time of its event '" +
+              event.name + "' needs");
       if (!event.after.empty() && !names.contains(event.after))
         wrong("its event '" + event.name + "' comes after '" + event.after +
-              "', which is no event of it");
+              "', which is not one of its events");
     }
     for (const FieldInfo& field : info_.fields) require_axes(field.name, field.dimensions);
     for (const PassageInfo& passage : info_.passages)
@@ -200,14 +203,14 @@ class Description {
       if (std::ranges::find(info_.observables, invariant.observable, &ObservableInfo::name) ==
           info_.observables.end())
         wrong("its invariant is shown by '" + invariant.observable +
-              "', which is no observable of it");
+              "', which is not one of its observables");
   }
 
   void require_axes(const std::string& name, const std::vector<std::string>& axes) const {
     std::set<std::string> seen;
     for (const std::string& axis : axes) {
       if (std::ranges::find(info_.dimensions, axis, &DimensionInfo::name) == info_.dimensions.end())
-        wrong("its '" + name + "' has the axis '" + axis + "', which it does not describe");
+        wrong("its '" + name + "' has the axis '" + axis + "', which is not among its axes");
       if (!seen.insert(axis).second) wrong("its '" + name + "' has the axis '" + axis + "' twice");
     }
   }
@@ -219,21 +222,21 @@ class Description {
     for (const OutcomeInfo& outcome : info_.outcomes) {
       if (!is_word(outcome.word, "-_") || outcome.word.size() > kLongestOutcome)
         wrong("it has an outcome '" + outcome.word +
-              "'; outcomes are words of up to 16 letters, digits, '-' and '_'");
+              "'; an outcome has up to 16 letters, digits, '-' and '_'");
       if (!outcomes.insert(outcome.word).second)
         wrong("it has the outcome '" + outcome.word + "' twice (every system has 'undecided')");
     }
     for (const StageInfo& stage : info_.stages)
       if (!is_word(stage.word, "-_") || !stages.insert(stage.word).second)
         wrong("it has a stage '" + stage.word +
-              "'; stages are different words of letters, digits, '-' and '_'");
+              "'; a stage has letters, digits, '-' and '_', and each stage has a name of its own");
   }
 
   /// Checks the names that the system's figures show.
   void require_figures() const {
     for (const std::string& panels : {info_.figure, info_.figure_of_sweeps})
       if (const std::string name = options::unknown_in_figure(panels, info_); !name.empty())
-        wrong("its figures show '" + name + "', which is nothing that it describes");
+        wrong("its figures show '" + name + "', which is not in its description");
   }
 
   [[nodiscard]] Parameters defaults() const {
@@ -250,9 +253,9 @@ class Description {
     if (!is_word(rung.word, "-_") || alike > 1 ||
         std::ranges::find(kOfAll, rung.word) != kOfAll.end())
       wrong("it has a rung '" + rung.word +
-            "'; rungs are different words of letters, digits, '-' and '_', none of them flow, "
-            "sde, sde2, gd or sgd");
-    if (rung.settings.empty()) wrong("its rung '" + rung.word + "' is made by no option");
+            "'; a rung has letters, digits, '-' and '_', a name of its own, and is not called "
+            "flow, sde, sde2, gd or sgd");
+    if (rung.settings.empty()) wrong("its rung '" + rung.word + "' sets no option");
     for (const OptionSetting& setting : rung.settings)
       require_setting("its rung '" + rung.word + "'", setting, own);
   }
@@ -261,7 +264,7 @@ class Description {
   void require_setting(const std::string& what, const OptionSetting& setting,
                        Parameters& own) const {
     if (own.find(setting.option) == nullptr)
-      wrong(what + " needs --" + setting.option + ", which is no option of it");
+      wrong(what + " needs --" + setting.option + ", which is not one of its options");
     if (setting.word.empty()) return;  // allows any value
     try {
       own.set(setting.option, setting.word, Origin::command_line);
@@ -287,7 +290,7 @@ void require_shape(const System& system) {
                            auto named) {
     if (std::ranges::find(described, name, named) == described.end())
       wrong(std::string("its shape has the ") + what + " '" + name +
-            "', which its description has not");
+            "', which is missing from its description");
   };
   for (const DimensionSpec& dimension : shape.dimensions)
     require("axis", dimension.name, info.dimensions, &DimensionInfo::name);
@@ -316,7 +319,7 @@ void require_shape(const System& system) {
   require_once("passage", shape.passages, itself);
   require_once("constant", shape.constants, &std::pair<std::string, double>::first);
 
-  if (shape.state_size() == 0) wrong("its shape has no state: all blocks together have no entry");
+  if (shape.state_size() == 0) wrong("its shape has no state: its blocks have no entries");
   for (const StateBlock& block : shape.blocks)
     if (!(block.scale > 0) || !std::isfinite(block.scale))
       wrong("the scale of its block '" + block.name + "' is " + shortest(block.scale) +
@@ -326,12 +329,12 @@ void require_shape(const System& system) {
                         dimension.coordinate == DimensionSpec::Coordinate::wholes;
     if (valued && dimension.values.size() != dimension.size)
       wrong("its axis '" + dimension.name + "' has " + std::to_string(dimension.size) +
-            " entries and " + std::to_string(dimension.values.size()) + " values");
+            " entries but " + std::to_string(dimension.values.size()) + " values");
   }
   const auto require_axes = [&](const std::string& name, const std::vector<std::string>& axes) {
     for (const std::string& axis : axes)
       if (std::ranges::find(shape.dimensions, axis, &DimensionSpec::name) == shape.dimensions.end())
-        wrong("its '" + name + "' has the axis '" + axis + "', which its shape has not");
+        wrong("its '" + name + "' has the axis '" + axis + "', which is missing from its shape");
   };
   for (const std::string& field : shape.fields)
     require_axes(field, std::ranges::find(info.fields, field, &FieldInfo::name)->dimensions);
@@ -341,13 +344,13 @@ void require_shape(const System& system) {
     const std::string& after = std::ranges::find(info.events, event, &EventInfo::name)->after;
     if (!after.empty() && std::ranges::find(shape.events, after) == shape.events.end())
       wrong("its event '" + event + "' comes after '" + after +
-            "', which its shape has not: it would never be found");
+            "', which is missing from its shape, so it would never be found");
   }
 
   const Capabilities can = system.capabilities();
   const auto require_ability = [&](bool claimed, bool able, const char* what, const char* name) {
     if (claimed && !able)
-      wrong(std::string("its shape has ") + what + ", and its capabilities no " + name);
+      wrong(std::string("its shape has ") + what + ", but its capabilities have no " + name);
   };
   require_ability(!shape.events.empty() || !shape.passages.empty(), bool(can.events),
                   "events or passages", "Events");
@@ -361,7 +364,7 @@ void require_shape(const System& system) {
 
 void require_rhs(const System& system) {
   constexpr std::size_t kLargest = std::size_t{1} << 20;
-  // A NaN that no arithmetic produces.
+  // Bit pattern of a NaN that no arithmetic produces: marks entries that were not written.
   constexpr auto kUnwritten = std::uint64_t{0x7ff8'5a5a'a5a5'5a5a};
   const std::size_t size = system.shape().state_size();
   if (size > kLargest) return;

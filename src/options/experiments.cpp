@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first existing folder: beside this program (which may have been moved), in the sources, or
-/// in the install prefix.
+/// Returns the first existing folder: beside this program (which may have been moved), in the
+/// source tree, or under the install prefix.
 fs::path folder() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);

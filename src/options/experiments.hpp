@@ -15,8 +15,8 @@ struct ShippedExperiment {
 /// the source tree.
 std::vector<ShippedExperiment> shipped_experiments();
 
-/// The file that --config names: a path or, if no such file exists, the name of an experiment.
-/// Throws InputError, with the nearest name, if neither exists.
+/// Returns the file that --config names: a path or, if no such file exists, the name of an
+/// experiment. Throws InputError, with the nearest name, if neither exists.
 std::string config_path(const std::string& named);
 
 }  // namespace popflow::options

@@ -12,15 +12,15 @@ namespace {
 
 struct FieldWord {
   std::initializer_list<std::string_view> words;
-  std::initializer_list<std::string_view> options;  ///< that the answer names
+  std::initializer_list<std::string_view> options;  ///< options that the answer names
   const char* answer;
 };
 
-// An option of every command that makes a system: run, compare, sweep and verify.
+// Option of every command that makes a system: run, compare, sweep and verify.
 constexpr std::string_view kOfSystems = "problem-seed";
 
 constexpr const char* kSizes =
-    "sizes are the system's own parameters; 'popflow systems NAME' lists them";
+    "each system has its own parameters for sizes; 'popflow systems NAME' lists them";
 
 // For a word with several rows, the first row whose options the command offers is the answer.
 const FieldWord kFieldWords[] = {
@@ -40,13 +40,17 @@ const FieldWord kFieldWords[] = {
     {{"nesterov", "adam", "adamw", "rmsprop", "optimiser", "opt"},
      {"optimizer"},
      "the training rule is --optimizer"},
-    {{"beta", "betas"}, {"beta1", "beta2"}, "they are --momentum, or --beta1 and --beta2"},
-    {{"sgd", "gd", "sde", "flow", "ode"}, {"mode"}, "that is a mode: --mode flow, sde or sgd"},
-    {{"sgd", "gd", "sde", "flow", "ode"}, {"rungs"}, "models are rungs: --rungs flow,sde,gd,sgd"},
+    {{"beta", "betas"},
+     {"beta1", "beta2"},
+     "the decay rates are --momentum, or --beta1 and --beta2"},
+    {{"sgd", "gd", "sde", "flow", "ode"}, {"mode"}, "modes are chosen by --mode flow, sde or sgd"},
+    {{"sgd", "gd", "sde", "flow", "ode"},
+     {"rungs"},
+     "models are chosen by --rungs flow,sde,gd,sgd"},
     {{"weight-decay", "wd", "l2", "decay"},
      {kOfSystems},
-     "a penalty on the weights is part of a system where its paper has one; 'popflow systems "
-     "NAME' lists its options"},
+     "a penalty on the weights is part of a system if its paper has one; 'popflow systems NAME' "
+     "lists its options"},
     {{"scheduler", "lr-schedule", "lr-scheduler"},
      {"learning-rate-schedule"},
      "the schedule of the learning rate is --learning-rate-schedule"},
@@ -59,10 +63,11 @@ const FieldWord kFieldWords[] = {
      kSizes},
     {{"depth", "layers", "n-layers", "num-layers", "n-layer"},
      {kOfSystems},
-     "a system has the depth of its paper's model; 'popflow systems' lists them"},
+     "the depth is fixed: each system has that of its paper's model ('popflow systems' lists the "
+     "systems)"},
     {{"heads", "n-heads", "num-heads", "n-head"},
      {kOfSystems},
-     "the systems have one head; 'popflow systems' lists them"},
+     "every system has one head ('popflow systems' lists the systems)"},
     {{"tol", "tolerance", "eps", "reltol", "abstol"},
      {"rtol", "atol"},
      "tolerances are --rtol and --atol"},
@@ -72,15 +77,17 @@ const FieldWord kFieldWords[] = {
      "the number of runs is --runs"},
     {{"random-seed", "random-state", "rng"},
      {"seed", "problem-seed"},
-     "--seed is that of the noise, and --problem-seed that of the problem"},
-    {{"out", "outfile", "out-file", "save", "save-to"}, {"output"}, "the file is named by -o FILE"},
+     "--seed is the seed of the noise, --problem-seed the seed of the problem"},
+    {{"out", "outfile", "out-file", "save", "save-to"}, {"output"}, "the output file is -o FILE"},
     {{"observable", "observables", "against", "log", "script", "style"},
      {"figure"},
-     "'plot' has it, this command has not; --figure chooses what 'plot' draws of the file"},
+     "only 'plot' has this option; here --figure chooses what 'plot' will draw of the file"},
     {{"save-every", "log-every", "eval-every"},
      {"saves", "save-at"},
      "--saves is the number of records, and --save-at lists their times"},
-    {{"device", "gpu", "cuda"}, {"threads"}, "popflow computes on CPUs; --threads says how many"},
+    {{"device", "gpu", "cuda"},
+     {"threads"},
+     "popflow computes on CPUs only; --threads is the number of threads"},
     {{"jobs", "workers", "n-jobs", "num-workers", "cores", "cpus"},
      {"threads"},
      "the number of threads is --threads"},
@@ -101,7 +108,8 @@ std::string hint_for(const std::string& word, const std::vector<std::string>& of
                     [&](std::string_view name) { return has(offered, name); }))
       return std::string(": ") + row.answer;
   }
-  // The option nearest to a word of the field, --l1 to --lr, means something else.
+  // No suggestion by spelling: the option nearest to a word of the field (--l1 for --lr) means
+  // something else.
   return known ? "" : suggestion(word, offered, prefix);
 }
 

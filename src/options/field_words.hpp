@@ -5,10 +5,10 @@
 
 namespace popflow::options {
 
-/// End of a sentence about an unknown option or key: ": the learning rate is --learning-rate", or
-/// "; did you mean '--t-end'?". Options of other programs of the field are answered with the
-/// options that popflow has instead, if they are among `offered`, the options of the command.
-/// `word` is without dashes; `prefix` goes before a suggested name. Empty if there is nothing to
+/// Returns the end of a sentence about an unknown option or key: ": the learning rate is
+/// --learning-rate", or "; did you mean '--t-end'?". For an option of another program of the field,
+/// the answer names popflow's own option, if `offered` (the options of the command) has that one.
+/// `word` has no dashes; `prefix` goes before a suggested name. Empty if there is nothing to
 /// suggest.
 std::string hint_for(const std::string& word, const std::vector<std::string>& offered,
                      const std::string& prefix = "");

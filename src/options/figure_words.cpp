@@ -10,7 +10,7 @@
 namespace popflow::options {
 namespace {
 
-/// All that figures may name, observables first.
+/// Returns all names that a figure may show, observables first.
 std::vector<std::string> names_of(const SystemInfo& system) {
   std::vector<std::string> names;
   const auto add = [&](const auto& values) {
@@ -53,9 +53,9 @@ void require_figure(const Parameters& options, const SystemInfo& system) {
   if (unknown.empty() && !empty) return;
   const std::string near = nearest(unknown, names_of(system));
   const std::string sentence =
-      empty ? "--figure is empty; it names what the figure shows, as in \"loss; y over x\""
+      empty ? "--figure is empty; name what the figure shows, for example \"loss; y over x\""
             : "--figure shows '" + unknown + "', which " + system.name + " does not have" +
-                  (near.empty() ? " (popflow systems " + system.name + " lists what it has)"
+                  (near.empty() ? " ('popflow systems " + system.name + "' lists its names)"
                                 : "; did you mean '" + near + "'?");
   if (options.origin("figure") == Origin::config) throw InputError(sentence);
   throw UsageError(sentence);

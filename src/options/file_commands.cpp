@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-/// Rows of run_options() that another command shares.
+/// Returns rows of run_options() that another command shares.
 ParameterTable shared_options(const std::vector<std::string>& names) {
   const Parameters all(run_options());
   ParameterTable table;
@@ -30,18 +30,17 @@ ParameterTable resume_options() {
   table.push_back({.name = "retry",
                    .kind = Kind::text,
                    .default_text = "",
-                   .meaning =
-                       "of a sweep: compute runs with these statuses again, too, separated by "
-                       "commas (diverged, step_limit, ...)"});
+                   .meaning = "sweeps: compute runs with these statuses (diverged, step_limit, "
+                              "...) once more; separated by commas"});
   table.push_back({.name = "keep-going",
                    .kind = Kind::flag,
                    .default_text = "",
-                   .meaning = "of a sweep: mark cells that are refused and go on, as in 'sweep'"});
+                   .meaning = "sweeps: mark cells that are refused and go on, as in 'sweep'"});
   table.push_back({.name = "system",
                    .kind = Kind::path,
                    .default_text = "",
-                   .meaning = "plug-in that made the file; it must have the same source",
-                   .default_note = "none: the system is the program's own"});
+                   .meaning = "plug-in that made the file, built from the same source",
+                   .default_note = "none: a system of the program"});
   for (auto& row : table) {
     if (row.name == "t-end") {
       row.meaning = "extend the run to this flow time";
@@ -58,33 +57,33 @@ ParameterTable resume_options() {
 ParameterTable merge_options() {
   ParameterTable table = shared_options({"output", "force", "quiet", "progress"});
   table.front().default_note = "none: it must be given";
-  table.push_back({.name = "allow-missing",
-                   .kind = Kind::flag,
-                   .default_text = "",
-                   .meaning = "of a sweep: mark cells that no file has as missing, for 'resume' to "
-                              "compute"});
+  table.push_back(
+      {.name = "allow-missing",
+       .kind = Kind::flag,
+       .default_text = "",
+       .meaning = "sweeps: mark cells that are in no file as missing; 'resume' computes them"});
   return table;
 }
 
 ParameterTable info_options() {
   return {
-      json_option("print what the file holds as JSON, for other programs: attributes, "
+      json_option("print the contents of the file as JSON, for other programs: attributes, "
                   "dimensions and variables of every group, and events"),
       {.name = "csv",
        .kind = Kind::flag,
        .default_text = "",
-       .meaning = "print times, observables, outcome and the parameters that are not at their "
-                  "defaults as comma-separated values, to the last digit; of a sweep, a line for "
-                  "each cell and run"},
+       .meaning =
+           "print times, observables, outcome and the parameters that differ from their defaults, "
+           "as comma-separated values with all digits; for a sweep, one line per cell and run"},
       {.name = "cell",
        .kind = Kind::text,
        .default_text = "",
-       .meaning = "of a sweep: the cell A=VALUE,B=VALUE,..., as the command that runs it again, "
-                  "and what it gave"},
+       .meaning = "sweeps: print the command that runs the cell A=VALUE,B=VALUE,... again, and its "
+                  "results"},
       {.name = "of",
        .kind = Kind::text,
        .default_text = "",
-       .meaning = "of a sweep: the variable that the table shows"}};
+       .meaning = "sweeps: the variable that the table shows"}};
 }
 
 ParameterTable plot_options() {
@@ -92,23 +91,24 @@ ParameterTable plot_options() {
       {.name = "observable",
        .kind = Kind::text,
        .default_text = "",
-       .meaning = "what is drawn: names of variables, separated by commas",
-       .default_note = "what the file is about"},
+       .meaning = "variables to draw, separated by commas",
+       .default_note = "the main observables of the file"},
       {.name = "against",
        .kind = Kind::text,
        .default_text = "time",
-       .meaning = "of runs: what goes to the right, time or an observable"},
+       .meaning = "runs: the horizontal axis, time or an observable"},
       {.name = "log",
        .kind = Kind::word,
        .default_text = "",
-       .meaning = "which axes are logarithmic; for maps, any word but none makes the colours so",
+       .meaning =
+           "logarithmic axes; for maps, any word but none makes the colour scale logarithmic",
        .words = {"none", "x", "y", "xy"},
-       .default_note = "as the numbers ask for"}};
+       .default_note = "chosen by the range of the numbers"}};
   for (Parameter& row : shared_options({"output", "force"})) {
     if (row.name == "output") {
       row.meaning =
-          "write a figure for a paper instead of drawing in the terminal: a .pdf, .svg or "
-          ".png (by Python and matplotlib)";
+          "write a figure for a paper (.pdf, .svg or .png, by Python and matplotlib) instead of "
+          "drawing in the terminal";
       row.default_note = "none";
     }
     table.push_back(row);
@@ -116,14 +116,15 @@ ParameterTable plot_options() {
   table.push_back({.name = "style",
                    .kind = Kind::path,
                    .default_text = "",
-                   .meaning = "of a figure: a style sheet of matplotlib",
+                   .meaning = "style sheet of matplotlib for the figure",
                    .default_note = "popflow's own"});
-  table.push_back({.name = "script",
-                   .kind = Kind::path,
-                   .default_text = "",
-                   .meaning = "also write the short Python script that makes the figure, to be "
-                              "changed",
-                   .default_note = "none"});
+  table.push_back(
+      {.name = "script",
+       .kind = Kind::path,
+       .default_text = "",
+       .meaning =
+           "also write the short Python script that makes the figure, as a start for changes",
+       .default_note = "none"});
   return table;
 }
 

@@ -4,7 +4,7 @@
 
 namespace popflow {
 
-// Options of commands that take a file.
+// Options of the commands that take a file.
 
 ParameterTable resume_options();
 ParameterTable merge_options();

@@ -24,8 +24,9 @@ void refuse_input_as_output(const std::string& output, const std::vector<InputFi
   std::error_code unknown;  // a missing file is not read
   for (const InputFile& input : inputs)
     if (std::filesystem::equivalent(input.path, output, unknown))
-      throw UsageError("the output " + output + " is a file that " + input.reader +
-                       " reads, which not even --force replaces; give " + option + " another name");
+      throw UsageError("the output " + output + " is also an input: " + input.reader +
+                       " reads it, so not even --force replaces it; give " + option +
+                       " another name");
 }
 
 }  // namespace popflow

@@ -7,16 +7,16 @@
 
 namespace popflow {
 
-/// A file that a command reads, with its source as the user knows it: "--init-from".
+/// File that a command reads, with its source in the user's words: "--init-from".
 struct InputFile {
   std::string path, reader;
 };
 
-/// Input files named by options.
+/// Returns the input files that options name.
 std::vector<InputFile> input_files(const RunConfig& config);
 
-/// Throws UsageError if an input file would also be the output, even with --force: once replaced,
-/// the input is lost. `option` names the output.
+/// Throws UsageError, even with --force, if an input file is also the output: the input would be
+/// lost. `option` names the output.
 void refuse_input_as_output(const std::string& output, const std::vector<InputFile>& inputs,
                             const std::string& option = "--output");
 

@@ -21,7 +21,8 @@
 namespace popflow {
 namespace {
 
-/// The parameters (common options or the system's own) that have the key; null if neither has.
+/// Returns the parameters (common options or the system's own) that have the key; null if neither
+/// has.
 Parameters* owner(RunConfig& config, const std::string& key) {
   for (Parameters* parameters : {&config.options, &config.own}) {
     if (parameters->find(key) != nullptr) return parameters;
@@ -33,10 +34,10 @@ std::vector<const ParameterTable*> tables(const RunConfig& config) {
   return {&config.options.table(), &config.own.table()};
 }
 
-/// The option of this name in another command; null if there is none.
+/// Returns the option of this name in another command; null if there is none.
 const Parameter* of_another_command(const std::string& key) { return option_of_commands(key).row; }
 
-/// Whether `run` accepts the word as a value of the option, although this command does not.
+/// Returns whether `run` accepts the word as a value of the option, although this command does not.
 bool is_word_of_run(const std::string& key, const std::string& value) {
   const Parameter* row = of_another_command(key);
   return row != nullptr &&
@@ -52,18 +53,18 @@ void require_system(const RunConfig& config, const options::ConfigLine& line,
                     const std::filesystem::path& folder) {
   const std::string word = options::system_word((folder / "config").string(), line.value);
   if (line.value != config.system && plugin::system_at(word) != config.system)
-    throw UsageError(line.place + ": system = " + line.value + "; the command line names " +
+    throw UsageError(line.place + ": system = " + line.value + ", but the command line names " +
                      config.system);
 }
 
-/// A path in a configuration file is relative to the file's own folder.
+/// Resolves a path in a configuration file, which is relative to the file's own folder.
 std::string path_from(const std::filesystem::path& folder, const std::string& path) {
   const bool relative =
       !path.empty() && !folder.empty() && std::filesystem::path(path).is_relative();
   return relative ? (folder / path).lexically_normal().string() : path;
 }
 
-/// Paths among an axis's values, [LABEL:]PARAMETER=VALUES, are relative to the same folder.
+/// Resolves paths among an axis's values, [LABEL:]PARAMETER=VALUES, in the same way.
 std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
                       const std::string& axis) {
   const std::optional<options::AxisWords> words = options::axis_words(axis);
@@ -77,7 +78,7 @@ std::string axis_from(RunConfig& config, const std::filesystem::path& folder,
 }
 
 /// Applies one line of a configuration file. A value that repeats the default does not count as
-/// given, so that the file of a resolved run, with defaults written out, causes no conflicts.
+/// given: a resolved run's file, with all defaults written out, causes no conflicts.
 void apply(RunConfig& config, const options::ConfigLine& line,
            const std::filesystem::path& folder) {
   if (line.key == options::system_key) return require_system(config, line, folder);
@@ -116,8 +117,8 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
   };
   for (const auto& line : options::config_lines(text, name, may_repeat))
     apply(config, line, folder);
-  // A step size for the flow's method is not that of `compare`, which has no --method: its --dt
-  // applies to the noise.
+  // The configuration's step size is one of the flow's method; `compare` has no --method, and its
+  // --dt applies to the noise only.
   const auto& over = config.passed_over;
   if (std::find(over.begin(), over.end(), "method") != over.end() &&
       config.options.origin("dt") == Origin::config) {
@@ -130,12 +131,12 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
 void complete_method(Parameters& options) {
   const std::string& mode = options.word("mode");
   const std::vector<std::string> of_mode = methods_of(mode);
-  if (of_mode.empty()) return;  // the mode has no methods: --method has no effect
+  if (of_mode.empty()) return;  // the mode has no methods, so --method has no effect
   if (!options.has("method")) options.resolve("method", of_mode.front());
   const Method& method = *find_method(options.word("method"));
   if (method.mode == mode) return;
-  throw UsageError("--method " + method.name + " is for --mode " + method.mode + "; " + mode +
-                   " takes " + text::one_of(of_mode));
+  throw UsageError("--method " + method.name + " is for --mode " + method.mode + "; --mode " +
+                   mode + " allows " + text::one_of(of_mode));
 }
 
 void check_step(const Parameters& options) {
@@ -144,9 +145,9 @@ void check_step(const Parameters& options) {
   if (method.steps == StepRule::learning_rate && options.given("dt") &&
       options.real("dt") != options.real("learning-rate"))
     throw UsageError("--method " + method.name +
-                     " always takes steps of the learning rate; leave out --dt");
+                     " always takes steps of size --learning-rate; leave out --dt");
   if (method.steps == StepRule::fixed && !options.has("dt"))
-    throw UsageError("--method " + method.name + " takes fixed steps; give their size with --dt");
+    throw UsageError("--method " + method.name + " takes fixed steps; give their size by --dt");
 }
 
 void check_saves(const Parameters& options) {
@@ -159,13 +160,13 @@ void check_saves(const Parameters& options) {
     const auto& times = options.reals("save-at");
     for (std::size_t i = 1; i < times.size(); ++i) {
       if (times[i] <= times[i - 1]) {
-        throw UsageError("--save-at must increase; " + shortest(times[i]) + " comes after " +
-                         shortest(times[i - 1]));
+        throw UsageError("the times of --save-at must increase; " + shortest(times[i]) +
+                         " comes after " + shortest(times[i - 1]));
       }
     }
     if (options.has("t-end") && times.back() > options.real("t-end")) {
       throw UsageError("--save-at has the time " + shortest(times.back()) +
-                       "; it must not be beyond --t-end, " + options.text("t-end"));
+                       "; no time may be beyond --t-end, " + options.text("t-end"));
     }
     return;
   }
@@ -177,23 +178,22 @@ void check_saves(const Parameters& options) {
   }
 }
 
-/// Checks that a part of an ensemble is the same as within the whole.
+/// Checks that the runs of a part of an ensemble are the same as in the whole.
 void check_part(const Parameters& options) {
   if (!options.given("first-run")) return;
   const std::string first = options.text("first-run");
   if (options.word("mode") == "flow")
     throw UsageError("--first-run " + first +
-                     " is for ensembles, --mode sde and sgd; a flow is one run");
-  // The 32-bit number of a run is part of the key of its random numbers.
+                     " is for ensembles (--mode sde or sgd); a flow is a single run");
+  // The number of a run is part of the key of its random numbers, which has 32 bits for it.
   constexpr std::int64_t kMostRuns = 4294967295;
   if (options.integer("first-run") + options.integer("runs") > kMostRuns)
     throw UsageError("--first-run " + first + " with --runs " + options.text("runs") +
                      ": the number of the last run must be below " + std::to_string(kMostRuns));
   if (!options.has("state"))
     throw UsageError("--first-run " + first +
-                     " makes a part of an ensemble, and all its parts must record the same states, "
-                     "which by default depend on how many runs there are; give --state all, ends "
-                     "or none");
+                     " makes a part of an ensemble, whose parts must all record the same states; "
+                     "the default of --state depends on --runs, so give --state all, ends or none");
 }
 
 /// Refuses options that exclude each other.
@@ -204,12 +204,12 @@ void check(const Parameters& options) {
   check_screen(options);
 }
 
-/// Whether the list contains the word; an empty list contains every word.
+/// Returns whether the list contains the word; an empty list contains every word.
 bool lists(const std::vector<std::string>& words, const std::string& word) {
   return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Returns true if the option does not exist.
+/// Returns whether a condition is met; true if its option does not exist.
 bool holds(const Condition& condition, const RunConfig& config) {
   for (const Parameters* parameters : {&config.options, &config.own}) {
     if (parameters->find(condition.option) == nullptr) continue;
@@ -227,11 +227,11 @@ std::string in_words(const Condition& condition) {
          (condition.words.empty() ? "given" : text::join(condition.words, " or "));
 }
 
-/// The output cannot be a stream, because the file is written by random access.
+/// Refuses a stream as output: the file is written by random access.
 void check_output(const Parameters& options) {
   if (options.find("output") != nullptr && options.has("output") && options.word("output") == "-")
     throw UsageError(
-        "--output - : the file can't be written to standard output; give its name ('info FILE "
+        "--output - : the file can't be written to standard output; give a file name ('info FILE "
         "--csv' prints observables as text)");
 }
 
@@ -247,15 +247,15 @@ std::string config_value(const Parameters& parameters, const Parameter& paramete
   }
 }
 
-/// Resolves defaults, then the file that --config names, then the words, which may be restricted to
-/// `offered`.
+/// Resolves defaults, then the file that --config names, then the words of the command line, which
+/// may be restricted to `offered`.
 RunConfig resolved(const std::string& command, const SystemInfo& system,
                    const ParameterTable& options, const ParameterTable& offered,
                    const std::vector<std::string>& args) {
   RunConfig config{system.name, Parameters(options), Parameters(system.parameters), {}};
   std::vector<std::string> wrong;  // collected, to report all of them at once
   const options::Words words = options::tokenise(args, {&offered, &config.own.table()}, wrong);
-  // A word after an unknown option may be its value.
+  // After an unknown option this test is skipped: the word may be that option's value.
   if (wrong.empty() && !words.positional.empty()) {
     throw UsageError("unexpected word '" + words.positional.front() + "' after " + command + " " +
                      system.name + "; options start with --");
@@ -271,7 +271,7 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
     if (key == "over" && config.options.origin("over") == Origin::config)
       config.replaced_axes = text::lines(config.options.text("over"));
     try {
-      // A file may hold words that the command line may not.
+      // A file may have words that this command does not offer on the command line.
       for (const Parameter& row : offered)
         if (row.name == key) (void)parse_value(row, value);
       owner(config, key)->set(key, value, Origin::command_line);
@@ -309,7 +309,7 @@ void complete_run(Parameters& options) {
 
 RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args) {
   RunConfig config = resolved("sweep", system, sweep_options(), sweep_options(), args);
-  // Cells share their times, so none chooses their spacing.
+  // No automatic spacing: all cells share their times.
   if (config.options.word("save-spacing") == "auto")
     config.options.resolve("save-spacing", std::string("linear"));
   check_screen(config.options);
@@ -318,15 +318,16 @@ RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& 
 
 namespace {
 
-/// Words of --stop-when are those of flows alone, and a comparison's rungs go on equally long: it
-/// takes conditions. A configuration file may have been written for `run`.
+/// Drops words of --stop-when that apply to flows only, since all rungs of a comparison must end at
+/// the same time. A configuration file may have such a word, because it may have been written for
+/// `run`.
 void leave_out_words_of_flows(RunConfig& config) {
   Parameters& given = config.options;
   if (!given.has("stop-when") || is_condition(given.word("stop-when"))) return;
   if (given.origin("stop-when") != Origin::config)
     throw UsageError("--stop-when is " + given.word("stop-when") +
-                     ", which ends flows alone; 'compare' takes a condition that ends the runs of "
-                     "all rungs, such as \"loss < 0.1\"");
+                     ", which applies to flows only; 'compare' needs a condition for all rungs, "
+                     "such as \"loss < 0.1\"");
   options::reset(given, "stop-when");
   pass_over(config, "stop-when");
 }
@@ -342,14 +343,14 @@ RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>
 }
 
 RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args) {
-  // The options that verify has in addition to run's, then those of run.
+  // The options that verify adds to run's, then those of run.
   ParameterTable all = verify_options();
   for (const Parameter& row : run_options()) {
     const auto known = [&](const Parameter& other) { return other.name == row.name; };
     if (std::none_of(all.begin(), all.end(), known)) all.push_back(row);
   }
   const Parameters of_run(run_options());
-  for (Parameter& row : all)  // a file may name the methods of all modes
+  for (Parameter& row : all)  // A file may name the methods of all modes.
     if (const Parameter* known = of_run.find(row.name)) row.words = known->words;
   RunConfig config = resolved("verify", system, all, verify_options(), args);
   complete_method(config.options);
@@ -360,13 +361,12 @@ RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>&
 std::vector<std::string> remarks_on_config(const RunConfig& config, const std::string& command) {
   std::vector<std::string> remarks;
   if (!config.passed_over.empty())
-    remarks.push_back("the configuration " + config.options.word("config") + " also has " +
-                      text::join(config.passed_over, ", ") + ", which '" + command +
-                      "' has no use for");
+    remarks.push_back("'" + command + "' ignores these options of the configuration " +
+                      config.options.word("config") + ": " + text::join(config.passed_over, ", "));
   if (!config.replaced_axes.empty())
-    remarks.push_back(
-        "--over on the command line takes the place of all axes of the configuration " +
-        config.options.word("config") + ": " + text::join(config.replaced_axes, ", "));
+    remarks.push_back("--over on the command line replaces all axes of the configuration " +
+                      config.options.word("config") + ": " +
+                      text::join(config.replaced_axes, ", "));
   return remarks;
 }
 
@@ -445,7 +445,7 @@ std::string config_text(const RunConfig& config) {
   return text;
 }
 
-const std::map<std::string, std::string>& before_there_was_a_choice() {
+const std::map<std::string, std::string>& legacy_defaults() {
   static const std::map<std::string, std::string> held = {{"kernel", "scalar"},
                                                           {"error-norm", "largest"}};
   return held;
@@ -454,12 +454,12 @@ const std::map<std::string, std::string>& before_there_was_a_choice() {
 namespace {
 
 void fill_in_unknown(Parameters& options, const std::string& text) {
-  for (const auto& [option, held] : before_there_was_a_choice())
+  for (const auto& [option, held] : legacy_defaults())
     if (("\n" + text).find("\n" + option + " = ") == std::string::npos)
       options.resolve(option, held);
 }
 
-/// Name, in messages, of the configuration stored in a file.
+/// Returns the name, in messages, of the configuration stored in a file.
 std::string stored_in(const std::string& file) { return file + ": its stored configuration"; }
 
 }  // namespace

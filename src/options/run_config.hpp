@@ -11,8 +11,8 @@
 
 namespace popflow {
 
-/// Configuration of one experiment, resolved from the words of a command line and a configuration
-/// file: everything from which the experiment is made.
+/// Configuration of one experiment, resolved from a command line and a configuration file: all that
+/// determines the experiment.
 struct RunConfig {
   std::string system;        ///< the system's name
   Parameters options;        ///< run_options(), the same for every system
@@ -36,28 +36,28 @@ const ParameterTable& verify_options();
 /// Options of `popflow sweep`: all of `run`, and its own.
 const ParameterTable& sweep_options();
 
-/// An option, and the command that offers it.
+/// Option, and the command that offers it.
 struct CommandOption {
   const char* command = "";
   const Parameter* row = nullptr;  ///< null: no command offers it
 };
 
-/// The option of this name in the first of run, sweep, compare and verify that offers it.
+/// Returns the option of this name in the first of run, sweep, compare and verify that offers it.
 CommandOption option_of_commands(const std::string& name);
 
-/// The option --json of a command, with this description.
+/// Makes the option --json of a command, with this description.
 Parameter json_option(const std::string& meaning);
 
-/// Whether a sweep may vary this option of `run`. Options that change no number of a run, or set
-/// the number of runs or records, may not be varied. All options of systems may.
+/// Returns whether a sweep may vary this option of `run`: not if the option changes no number of a
+/// run, or sets the number of runs or records. All options of systems may be varied.
 bool can_be_swept(std::string_view option);
 
-/// Whether an option affects the computation. False for output, force, config and the screen's
-/// options, which a run's file does not keep.
+/// Returns whether an option affects the computation. False for output, force, config and the
+/// screen's options, which a run's file does not keep.
 bool describes_run(std::string_view option);
 
-/// Whether an option can affect computed numbers. Some options that describe a run only set how and
-/// where it is computed, or which part of it.
+/// Returns whether an option can affect computed numbers. Some options that describe a run only set
+/// how and where it is computed, or which part of it.
 bool decides_numbers(std::string_view option);
 
 /// Throws UsageError if --quiet and --progress contradict each other.
@@ -75,23 +75,23 @@ RunConfig parse_compare(const SystemInfo& system, const std::vector<std::string>
 /// Resolves the words after `popflow verify NAME`; the options include all of `run`.
 RunConfig parse_verify(const SystemInfo& system, const std::vector<std::string>& args);
 
-/// Resolves the words after `popflow sweep NAME`. Whatever depends on swept values is resolved cell
-/// by cell.
+/// Resolves the words after `popflow sweep NAME`, except what depends on swept values: that is
+/// resolved for each cell.
 RunConfig parse_sweep(const SystemInfo& system, const std::vector<std::string>& args);
 
 /// Fills in the mode's default method and refuses options that exclude each other: the last step of
 /// parse_run(). Throws UsageError.
 void complete_run(Parameters& options);
 
-/// Sentences that name the keys of the configuration file that `command` does not use, and the
-/// replaced axes.
+/// Returns sentences that name the keys of the configuration file that `command` ignores, and the
+/// axes that were replaced.
 std::vector<std::string> remarks_on_config(const RunConfig& config, const std::string& command);
 
-/// Whether an option of a run has any effect with the run's mode and method.
+/// Returns whether an option of a run has any effect with the run's mode and method.
 bool acts(const Parameter& option, const Parameters& options_of_run);
 
-/// Names the given options that have no effect in this mode, with this method, or because of
-/// another option; one sentence each. Options named in `varies` may take any value.
+/// Returns a sentence for each reason why given options have no effect: the mode, the method, or
+/// another option. Options named in `varies` may take any value.
 std::vector<std::string> without_effect(
     const RunConfig& config,
     const std::function<bool(const std::string&)>& varies = [](const auto&) { return false; });
@@ -101,9 +101,9 @@ std::vector<std::string> without_effect(
 /// the run.
 std::string config_text(const RunConfig& config);
 
-/// Options that the first files did not have, and the values that applied then: a file without such
-/// an option means the same as a file with this value.
-const std::map<std::string, std::string>& before_there_was_a_choice();
+/// Options that early files do not have, each with the value that applied then: a file without the
+/// option means this value.
+const std::map<std::string, std::string>& legacy_defaults();
 /// Reads config_text() back. Throws InputError, naming `file`, the file that holds the text.
 RunConfig from_config_text(const SystemInfo& system, const std::string& text,
                            const std::string& file);

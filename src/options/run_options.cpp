@@ -32,11 +32,11 @@ std::vector<std::string> all_methods() {
   return method_names([](const Method&) { return true; });
 }
 
-/// Words for modes used elsewhere in the field.
+/// Words for modes in other programs of the field.
 std::vector<OtherWord> other_modes() {
   const std::string descent =
       "gradient descent on the population loss is --mode flow --method euler --dt ETA";
-  const std::string trained = "sampled training is --mode sgd, and its rule --optimizer";
+  const std::string trained = "sampled training is --mode sgd, with the rule --optimizer";
   return {{"gd", descent},
           {"gradient_descent", descent},
           {"full-batch", descent},
@@ -69,7 +69,7 @@ std::vector<OtherWord> other_methods() {
           {"lsoda", stiff},
           {"LSODA", stiff},
           {"ode15s", stiff},
-          {"em", "Euler and Maruyama's method is euler_maruyama"}};
+          {"em", "the Euler-Maruyama method is euler_maruyama"}};
 }
 
 std::vector<std::string> names_of_noises() {
@@ -92,7 +92,7 @@ struct InCompare {
   std::string default_note = {};  ///< likewise
 };
 
-/// An option that every system shares.
+/// Option that every system shares.
 struct Row {
   Parameter of_run;
   InCompare in_compare = {};
@@ -103,17 +103,16 @@ std::vector<Row> own_rows() {
       {{.name = "mode",
         .kind = Kind::word,
         .default_text = "flow",
-        .meaning = "what moves the state: the population flow; the flow with Gaussian noise like "
-                   "that of minibatches; sampled gradient steps",
+        .meaning = "model of training: the population flow; the flow with Gaussian noise like that "
+                   "of minibatches; sampled gradient steps",
         .words = {"flow", "sde", "sgd"},
         .other_words = other_modes()},
        {.offered = false}},
       {{.name = "t-end",
         .kind = Kind::real,
         .default_text = "",
-        .meaning =
-            "flow time to reach; 0: the start alone is evaluated; sgd and gradient_descent: the "
-            "nearest whole number of steps",
+        .meaning = "flow time to reach; 0 evaluates the start only; sgd and gradient_descent round "
+                   "it to a whole number of steps",
         .symbol = "t",
         .range = at_least_zero,
         .default_note = "depends on the system"},
@@ -121,10 +120,10 @@ std::vector<Row> own_rows() {
       {{.name = "steps",
         .kind = Kind::integer,
         .default_text = "",
-        .meaning = "sgd and gradient_descent: number of steps (with --svag l, of eta/l), instead "
-                   "of --t-end",
+        .meaning = "number of steps of sgd and gradient_descent, instead of --t-end (with --svag "
+                   "l: steps of size eta/l)",
         .range = at_least_one,
-        .default_note = "as many as --t-end takes"},
+        .default_note = "from --t-end"},
        {.meaning = "number of steps of sgd, instead of --t-end"}},
       {{.name = "method",
         .kind = Kind::word,
@@ -132,7 +131,7 @@ std::vector<Row> own_rows() {
         .meaning = "integrator; " + text::join(methods_with(StepRule::fixed), " and ") +
                    " take fixed steps and need --dt; for sde: " + text::one_of(methods_of("sde")) +
                    " (" + text::join(methods_with(StepRule::learning_rate), ", ") +
-                   ": noisy steps of the learning rate)",
+                   ": noisy steps of size --learning-rate)",
         .words = all_methods(),
         .default_note = default_method("flow") + "; sde: " + default_method("sde"),
         .modes = kWithMethods,
@@ -141,31 +140,30 @@ std::vector<Row> own_rows() {
       {{.name = "rtol",
         .kind = Kind::real,
         .default_text = "1e-8",
-        .meaning = "relative tolerance of a step",
+        .meaning = "relative tolerance of each step",
         .range = tolerance,
         .modes = kFlow,
         .methods = methods_with(StepRule::adaptive)}},
       {{.name = "atol",
         .kind = Kind::real,
         .default_text = "1e-10",
-        .meaning = "absolute tolerance of a step, times a field's natural scale",
+        .meaning = "absolute tolerance of each step, in units of a field's natural scale",
         .range = above_zero,
         .modes = kFlow,
         .methods = methods_with(StepRule::adaptive)}},
       {{.name = "error-norm",
         .kind = Kind::word,
         .default_text = "largest",
-        .meaning =
-            "how the errors of a step's entries, each in units of its tolerance, are combined: "
-            "the largest of them, so that each keeps its tolerance, or the root of their mean "
-            "square, as in SciPy, Julia and diffrax, so that a few may exceed theirs",
+        .meaning = "norm of a step's errors, each in units of its tolerance: largest, so that "
+                   "every entry keeps its tolerance; or rms (root mean square, as in SciPy, Julia "
+                   "and diffrax), where a few entries may exceed theirs",
         .words = {"largest", "rms"},
         .modes = kFlow,
         .methods = methods_with(StepRule::adaptive)}},
       {{.name = "dt",
         .kind = Kind::real,
         .default_text = "",
-        .meaning = "step of rk4, euler and sde methods, first step of adaptive methods",
+        .meaning = "step of rk4, euler and sde methods; first step of adaptive methods",
         .range = above_zero,
         .default_note = "chosen by adaptive methods; sde: a tenth of the learning rate",
         .modes = kWithMethods},
@@ -173,27 +171,24 @@ std::vector<Row> own_rows() {
       {{.name = "max-step",
         .kind = Kind::real,
         .default_text = "",
-        .meaning = "longest step of adaptive methods: what acts for less time than this may be "
-                   "stepped over",
+        .meaning = "longest step of adaptive methods, which may miss whatever lasts a shorter time",
         .range = above_zero,
-        .default_note = "no bound, or the system's own",
+        .default_note = "no limit, or the system's own",
         .modes = kFlow,
         .methods = methods_with(StepRule::adaptive)}},
       {{.name = "kernel",
         .kind = Kind::word,
         .default_text = "auto",
-        .meaning =
-            "how trajectories are computed: one by one, or side by side in vector registers, "
-            "for small states that have such formulas; auto: lanes where there are any, but "
-            "a single flow by Odeint's steppers; noisy runs have the same bits either way",
+        .meaning = "lanes: several trajectories side by side in SIMD registers, for small states "
+                   "that support it; scalar: one by one; auto: lanes if possible, but a single "
+                   "flow by Odeint's steppers; noisy runs have the same bits either way",
         .words = {"auto", "scalar", "lanes"},
         .modes = kWithMethods}},
       {{.name = "max-steps",
         .kind = Kind::integer,
         .default_text = "1e8",
-        .meaning =
-            "maximum number of steps, after which the run ends unfinished; sde and sgd: no limit "
-            "unless given",
+        .meaning = "maximum number of steps; a run that reaches it ends unfinished (sde and sgd: "
+                   "no limit unless given)",
         .range = at_least_one}},
       {{.name = "saves",
         .kind = Kind::integer,
@@ -203,29 +198,29 @@ std::vector<Row> own_rows() {
       {{.name = "save-spacing",
         .kind = Kind::word,
         .default_text = "auto",
-        .meaning = "spacing of the records; log: 0, then equally spaced in log t; auto: log in a "
-                   "run whose first stage takes less than a thirtieth of the time, as far as its "
-                   "system tells, and otherwise linear",
+        .meaning = "spacing of the records; linear: equally spaced in t; log: 0, then equally "
+                   "spaced in log t; auto: log if the run's first stage takes less than a "
+                   "thirtieth of the run (by its system's estimate), otherwise linear",
         .words = {"auto", "linear", "log"}},
        {.meaning = "spacing of the records; log: 0, then equally spaced in log t; auto: linear"}},
       {{.name = "save-first",
         .kind = Kind::real,
         .default_text = "",
-        .meaning = "first time after 0 of log spacing",
+        .meaning = "first time after 0 with log spacing",
         .range = above_zero,
-        .default_note = "1e-6 of the end; where auto takes log, 0.01 of the first stage",
+        .default_note = "1e-6 of the end; if auto chooses log, 0.01 of the first stage",
         .where = {{"save-spacing", {"log"}}}}},
       {{.name = "save-at",
         .kind = Kind::reals,
         .default_text = "",
-        .meaning = "increasing times to record at, instead of --saves; the end is recorded too",
+        .meaning = "increasing times of the records, instead of --saves; the end is recorded too",
         .range = at_least_zero}},
       {{.name = "state",
         .kind = Kind::word,
         .default_text = "",
-        .meaning = "which records carry the full state; observables are always recorded",
+        .meaning = "records that have the full state; all records have the observables",
         .words = {"all", "ends", "none"},
-        .default_note = "all, or ends where all would exceed 1 GiB"}},
+        .default_note = "all, or ends if all would exceed 1 GiB"}},
       {{.name = "state-of-optimizer",
         .kind = Kind::flag,
         .default_text = "",
@@ -235,29 +230,29 @@ std::vector<Row> own_rows() {
       {{.name = "record-observables",
         .kind = Kind::text,
         .default_text = "all",
-        .meaning = "the observables that the file keeps, separated by commas"}},
+        .meaning = "observables to keep in the file, separated by commas"}},
       {{.name = "sharpness",
         .kind = Kind::flag,
         .default_text = "",
-        .meaning = "record the largest eigenvalue of the loss's Hessian as the observable "
-                   "sharpness, and beside it sharpness_threshold, beyond which steps of the "
-                   "training rule are unstable"}},
+        .meaning =
+            "record the largest eigenvalue of the loss's Hessian as the observable sharpness, and "
+            "sharpness_threshold, above which steps of the training rule are unstable"}},
       {{.name = "stop-when",
         .kind = Kind::text,
         .default_text = "",
-        .meaning = "end early, in all modes once a condition on an observable holds, such as "
-                   "\"loss < 0.1\" (with <, <=, > or >= and a number): a flow where it begins to "
-                   "hold, a noisy run after the first step at whose end it does; flows also steady "
-                   "once the right-hand side's norm has stayed below "
-                   "--steady-tolerance while t grew by half of itself and by at least 10; stuck "
-                   "once the pace of 100000 steps puts the end out of reach of 1e8 (or "
-                   "--max-steps, if more); either",
+        .meaning =
+            "end early. A condition on an observable, such as \"loss < 0.1\" (<, <=, > or >= and a "
+            "number), ends a flow at the time at which it begins to hold, and a noisy run after "
+            "the first step that fulfils it. Flows also have steady: the norm of the right-hand "
+            "side has stayed below --steady-tolerance while t grew by half of itself and by at "
+            "least 10; stuck: at the pace of the last 100000 steps, the end would take more than "
+            "1e8 steps (or --max-steps, if larger); and either",
         .words = {"steady", "stuck", "either"},
         .default_note = "off",
         .modes = kFlow},
-       {.meaning = "end every run once a condition on an observable holds, such as "
-                   "\"loss < 0.1\" (with <, <=, > or >= and a number): a flow where it begins to "
-                   "hold, a noisy run after the first step at whose end it does"}},
+       {.meaning = "end every run early by a condition on an observable, such as \"loss < 0.1\" "
+                   "(<, <=, > or >= and a number): a flow at the time at which it begins to hold, "
+                   "a noisy run after the first step that fulfils it"}},
       {{.name = "steady-tolerance",
         .kind = Kind::real,
         .default_text = "1e-9",
@@ -269,9 +264,8 @@ std::vector<Row> own_rows() {
       {{.name = "learning-rate",
         .kind = Kind::real,
         .default_text = "0.01",
-        .meaning =
-            "learning rate; the step of sgd and gradient_descent, and with the batch size the "
-            "scale of the noise",
+        .meaning = "learning rate: the step of sgd and gradient_descent; with the batch size it "
+                   "sets the scale of the noise",
         .symbol = "eta",
         .range = above_zero,
         .modes = kNoisy,
@@ -279,7 +273,7 @@ std::vector<Row> own_rows() {
       {{.name = "batch-size",
         .kind = Kind::integer,
         .default_text = "128",
-        .meaning = "samples of a minibatch; sde divides the noise's variance by it",
+        .meaning = "samples per minibatch; sde divides the variance of the noise by it",
         .symbol = "B",
         .range = at_least_one,
         .modes = kNoisy,
@@ -287,20 +281,20 @@ std::vector<Row> own_rows() {
       {{.name = "noise",
         .kind = Kind::word,
         .default_text = std::string(noise_kinds().front().name),
-        .meaning = "covariance of sde's noise: " + text::join(meanings_of_noises(), "; "),
+        .meaning = "covariance of the noise of sde: " + text::join(meanings_of_noises(), "; "),
         .words = names_of_noises(),
         .modes = kSde}},
       {{.name = "noise-scale",
         .kind = Kind::real,
         .default_text = "1",
-        .meaning = "standard deviation of isotropic noise of one sample",
+        .meaning = "standard deviation of isotropic noise, for one sample",
         .range = at_least_zero,
         .modes = kSde,
         .where = {{"noise", noises_of_gradients(false)}}}},
       {{.name = "noise-samples",
         .kind = Kind::integer,
         .default_text = "",
-        .meaning = "number of sampled gradients from which batch and diagonal noise are built",
+        .meaning = "number of sampled gradients that make up batch and diagonal noise",
         .symbol = "M",
         .range = {.low = 2},
         .default_note = "the batch size, at least 2",
@@ -309,7 +303,7 @@ std::vector<Row> own_rows() {
       {{.name = "modified-equation",
         .kind = Kind::integer,
         .default_text = "1",
-        .meaning = "order of sde's model of the discrete steps; 2 corrects drift and covariance",
+        .meaning = "order at which sde models the discrete steps; 2 corrects drift and covariance",
         .range = {.low = 1, .high = 2},
         .modes = kSde},
        {.offered = false}},
@@ -324,22 +318,22 @@ std::vector<Row> own_rows() {
       {{.name = "runs",
         .kind = Kind::integer,
         .default_text = "1",
-        .meaning = "number of runs of sde and sgd, each with noise of its own",
+        .meaning = "number of runs of sde and sgd, each with its own noise",
         .range = {.low = 1, .high = 4294967295.0},
         .modes = kNoisy},
-       {.default_text = "32", .meaning = "number of runs of every rung that has noise"}},
+       {.default_text = "32", .meaning = "number of runs of each rung that has noise"}},
       {{.name = "first-run",
         .kind = Kind::integer,
         .default_text = "0",
-        .meaning = "number of the first run, for a part of a larger ensemble that 'merge' puts "
-                   "together; each run has the bits that it has in the whole",
+        .meaning = "number of the first run: computes a part of a larger ensemble, which 'merge' "
+                   "joins to the others; each run is bit-identical to that of the whole ensemble",
         .range = {.low = 0, .high = 4294967294.0},
         .modes = kNoisy},
        {.offered = false}},
       {{.name = "threads",
         .kind = Kind::integer,
         .default_text = "",
-        .meaning = "worker threads; never changes the numbers",
+        .meaning = "worker threads; the numbers do not depend on them",
         .range = thread_count,
         .default_note = "the cores this process may use (affinity and control group)"}},
       {{.name = "seed",
@@ -366,11 +360,12 @@ std::vector<Row> own_rows() {
       {{.name = "figure",
         .kind = Kind::text,
         .default_text = "",
-        .meaning = "panels of the figure that 'plot' makes of the file, between semicolons: names "
-                   "of observables, fields or passages, or \"Y over X\"; of sweeps names alone",
+        .meaning =
+            "panels of the figure that 'plot' makes of the file, separated by semicolons: names of "
+            "observables, fields or passages, or \"Y over X\"; for sweeps, names only",
         .default_note = "the system's own"},
-       {.meaning = "observables of the figure that 'plot' makes of the file, the first two of "
-                   "which are drawn"}},
+       {.meaning =
+            "observables of the figure that 'plot' makes of the file; it shows the first two"}},
       {{.name = "output",
         .kind = Kind::path,
         .default_text = "",
@@ -397,7 +392,7 @@ std::vector<Row> own_rows() {
       {{.name = "dry-run",
         .kind = Kind::flag,
         .default_text = "",
-        .meaning = "show resolved parameters, memory and file size, and run nothing"}},
+        .meaning = "run nothing; show resolved parameters, memory and file size"}},
       {{.name = "plot",
         .kind = Kind::flag,
         .default_text = "",
@@ -409,13 +404,13 @@ std::vector<Row> own_rows() {
       {{.name = "progress",
         .kind = Kind::word,
         .default_text = "auto",
-        .meaning = "progress on standard error; auto: for long work only; json: for other "
-                   "programs, an object a line, notes and warnings too",
+        .meaning = "progress on standard error; auto: for long work only; json: one JSON object "
+                   "per line, also for notes and warnings, for other programs",
         .words = {"auto", "always", "never", "json"}}},
   };
 }
 
-/// With the options of training before those of ensembles.
+/// Rows of `run`; the options of training stand before those of ensembles.
 const std::vector<Row>& rows() {
   static const std::vector<Row> table = [] {
     std::vector<Row> all = own_rows();
@@ -441,7 +436,8 @@ const ParameterTable& run_options() {
     for (const Row& row : rows()) {
       options.push_back(row.of_run);
       if (row.of_run.name == "dry-run")
-        options.push_back(json_option("with --dry-run: show these as JSON, for other programs"));
+        options.push_back(
+            json_option("with --dry-run: print its output as JSON, for other programs"));
     }
     return options;
   }();
@@ -454,31 +450,32 @@ const ParameterTable& compare_options() {
         {.name = "rungs",
          .kind = Kind::text,
          .default_text = "flow,sde,sgd",
-         .meaning = "what is compared, separated by commas: flow, sde, sde2 (second modified "
-                    "equation), gd (gradient descent with Gaussian noise), sgd, svag:L, and "
-                    "the system's own rungs"},
+         .meaning =
+             "rungs to compare, separated by commas: flow, sde, sde2 (second modified equation), "
+             "gd (gradient descent with Gaussian noise), sgd, svag:L, and the system's own rungs"},
         {.name = "from",
          .kind = Kind::text,
          .default_text = "",
-         .meaning = "run nothing, compare finished files: RUNG=FILE, several separated by commas, "
-                    "of the same problem, start and times (NAME may then be left out). A netCDF-4 "
-                    "or HDF5 file of anybody's training, with 'time' and observables by name along "
-                    "(run, time), stands for a rung of any other name, mine=FILE; beside NAME and "
-                    "such files alone, --rungs are computed at their times",
+         .meaning =
+             "compare finished files instead of running: RUNG=FILE, separated by commas, all of "
+             "one problem, one start and the same times (NAME may be left out). A netCDF-4 or HDF5 "
+             "file of another program's training, with 'time' and observables by name along (run, "
+             "time), is a rung of any other name: mine=FILE. With NAME and only such files, "
+             "--rungs are computed at the times of the files",
          .default_note = "none"},
         {.name = "learning-rates",
          .kind = Kind::reals,
          .default_text = "",
-         .meaning = "compare at each of these learning rates, and fit the order at which every "
+         .meaning = "compare at each of these learning rates, and fit the order at which each "
                     "rung's error against sgd converges",
          .range = above_zero,
-         .default_note = "--learning-rate alone"},
+         .default_note = "only --learning-rate"},
         {.name = "fixed-betas",
          .kind = Kind::flag,
          .default_text = "",
-         .meaning = "keep --beta1 and --beta2 at all --learning-rates; by default they hold at the "
-                    "first, and moments keep their time scales in flow time at the others "
-                    "(beta^(eta/first)), as only then errors have an order"},
+         .meaning = "keep --beta1 and --beta2 at all --learning-rates. By default they hold at the "
+                    "first one and become beta^(eta/first) at the others, which keeps the moments' "
+                    "time scales in flow time; errors have an order only then"},
         {.name = "check-noise",
          .kind = Kind::flag,
          .default_text = "",
@@ -487,14 +484,14 @@ const ParameterTable& compare_options() {
         {.name = "delta",
          .kind = Kind::real,
          .default_text = "0.05",
-         .meaning =
-             "equivalence margin, relative to an observable's range over the flow or, without "
-             "one, over the mean of the first rung",
+         .meaning = "equivalence margin, relative to an observable's range over the flow (without "
+                    "a flow: to the mean of the first rung)",
          .range = above_zero},
         {.name = "delta-time",
          .kind = Kind::real,
          .default_text = "0.05",
-         .meaning = "equivalence margin of the median time of an event, relative to the flow's own",
+         .meaning =
+             "equivalence margin of the median time of an event, relative to the flow's time",
          .range = above_zero},
         {.name = "delta-share",
          .kind = Kind::real,
@@ -504,12 +501,12 @@ const ParameterTable& compare_options() {
         {.name = "delta-factor",
          .kind = Kind::real,
          .default_text = "1.5",
-         .meaning = "equivalence margin of the ratio of geometric means, of positive observables",
+         .meaning = "equivalence margin of the ratio of geometric means of positive observables",
          .range = {.low = 1, .low_open = true}},
         {.name = "level",
          .kind = Kind::real,
          .default_text = "0.95",
-         .meaning = "level of intervals, bands and tests, whose p-values are multiples of 0.001",
+         .meaning = "level of intervals, bands and tests (p-values are multiples of 0.001)",
          // At a higher level no permutation test (statistics/resampling.hpp) could reject anything.
          .range = {.low = 0.5, .high = 0.999}}};
     for (const auto& [of_run, here] : rows()) {
@@ -518,7 +515,7 @@ const ParameterTable& compare_options() {
       if (!here.default_text.empty()) option.default_text = here.default_text;
       if (!here.meaning.empty()) option.meaning = here.meaning;
       if (!here.default_note.empty()) option.default_note = here.default_note;
-      if (option.name == "t-end") option.range = above_zero;  // a comparison needs some motion
+      if (option.name == "t-end") option.range = above_zero;  // a comparison needs a trajectory
       if (option.name == "learning-rate")
         option.where = {{.option = "learning-rates", .absent = true}};
       options.push_back(std::move(option));
@@ -533,8 +530,8 @@ const ParameterTable& verify_options() {
     ParameterTable options = {{.name = "thorough",
                                .kind = Kind::flag,
                                .default_text = "",
-                               .meaning = "take time: more states, more samples, all methods, and "
-                                          "gradient descent's order"},
+                               .meaning = "check thoroughly: more states, more samples, all "
+                                          "methods, and the order of gradient descent"},
                               json_option("print the checks as JSON, for other programs")};
     constexpr std::array<std::string_view, 11> of_run = {
         "t-end",        "method",    "dt",     "threads", "seed",    "problem",
@@ -545,16 +542,15 @@ const ParameterTable& verify_options() {
       option.modes.clear();
       if (option.name == "t-end") {
         option.range = above_zero;
-        option.meaning =
-            "follow the flow up to this time, or as far as a bounded number of steps leads";
+        option.meaning = "follow the flow up to this time, or until a limit on steps is reached";
       }
       if (option.name == "method") {
-        option.meaning = "integrator of the flow where one is needed";
+        option.meaning = "integrator of the flow";
         option.default_note = default_method("flow");
         option.words = methods_of("flow");
       }
       if (option.name == "dt") {
-        option.meaning = "step where the flow is taken in fixed steps";
+        option.meaning = "step of methods with fixed steps";
         option.default_note = "chosen";
       }
       if (option.name == "seed") option.meaning = "seed of samples and random directions";
@@ -571,18 +567,18 @@ const ParameterTable& sweep_options() {
         {.name = "over",
          .kind = Kind::text,
          .default_text = "",
-         .meaning = "an axis, [LABEL:]PARAMETER=VALUES; may be given several times. VALUES: a,b,c; "
-                    "LO..HI (whole numbers); LO:HI:N or LO:HI:N:log (N numbers, equally spaced); "
-                    "LO:HI or LO:HI:log (sampled at --samples points). Parameters of one LABEL "
-                    "change together",
+         .meaning =
+             "an axis, [LABEL:]PARAMETER=VALUES; may be given several times. VALUES: a,b,c; LO..HI "
+             "(whole numbers); LO:HI:N or LO:HI:N:log (N equally spaced numbers); LO:HI or "
+             "LO:HI:log (sampled at --samples points). Parameters with one LABEL change together",
          .default_note = "none: one cell",
          .repeats = true},
         {.name = "samples",
          .kind = Kind::integer,
          .default_text = "",
-         .meaning = "number of points at which sampled axes are taken, a Sobol sequence",
+         .meaning = "number of points of sampled axes, from a Sobol sequence",
          .range = {.low = 1, .high = 1e8},
-         .default_note = "needed where an axis is sampled"},
+         .default_note = "required if an axis is sampled"},
         {.name = "sample-seed",
          .kind = Kind::integer,
          .default_text = "1",
@@ -592,33 +588,32 @@ const ParameterTable& sweep_options() {
         {.name = "record",
          .kind = Kind::word,
          .default_text = "end",
-         .meaning = "what is kept of a run: its end (the run then has a single save, the end), or "
-                    "its observables at all save times too",
+         .meaning = "what the file keeps of each run: its end (then the run has a single save, the "
+                    "end), or also its observables at all save times",
          .words = {"end", "series"}},
         {.name = "reduce",
          .kind = Kind::word,
          .default_text = "",
-         .meaning = "runs: keep means, spreads, fractions and medians over a cell's runs instead "
-                    "of the runs",
+         .meaning = "runs: keep means, spreads, fractions and medians over a cell's runs, instead "
+                    "of each run",
          .words = {"runs"},
          .default_note = "every run is kept",
          .modes = kNoisy},
         {.name = "same-seed",
          .kind = Kind::flag,
          .default_text = "",
-         .meaning = "give all cells the seed --seed, that is the same random numbers",
+         .meaning = "give all cells the same seed, --seed, and so the same random numbers",
          .modes = kNoisy},
         {.name = "keep-going",
          .kind = Kind::flag,
          .default_text = "",
-         .meaning = "mark cells that the system refuses, or in which it fails, and go on, instead "
-                    "of ending "
-                    "there"},
+         .meaning =
+             "mark cells that the system refuses or in which it fails, and go on with the others"},
         {.name = "shard",
          .kind = Kind::text,
          .default_text = "",
-         .meaning = "I/N: compute the Ith of N equal parts of the cells, into a file of its own; "
-                    "'merge' puts the parts together",
+         .meaning = "I/N: compute the I-th of N equal parts of the cells, into a file of its own; "
+                    "'merge' joins the files",
          .default_note = "all cells"}};
     for (const Row& row : rows()) {
       Parameter option = row.of_run;
@@ -627,22 +622,21 @@ const ParameterTable& sweep_options() {
       if (option.name == "saves") option.meaning += "; with --record series";
       if (option.name == "runs") option.meaning = "number of runs of each cell in sde and sgd";
       if (option.name == "seed")
-        option.meaning = "seed from which, and from its swept values, each cell's seed is made";
+        option.meaning = "seed; each cell's seed is made from it and the cell's values";
       if (option.name == "output") option.default_note = "NAME-sweep.h5";
       if (option.name == "figure")
         option.meaning =
-            "observables, passages and events that the figure that 'plot' makes of "
-            "the file shows of each cell, and the word 'outcome', between blanks";
-      if (option.name == "state") {
-        option.meaning = "whether the last state is kept of each run";
-        option.words = {"ends", "none"};
-        option.default_note = "ends, where it is small and equally large in all cells";
-      }
+            "observables, passages and events, separated by blanks, that 'plot' shows of each "
+            "cell; or the word 'outcome'",
+        if (option.name == "state") {
+          option.meaning = "whether the last state of each run is kept";
+          option.words = {"ends", "none"};
+          option.default_note = "ends, if it is small and has the same size in all cells";
+        }
       if (option.name == "checkpoint-every")
-        option.meaning = "seconds after which what was computed is put on the disk for certain";
+        option.meaning = "seconds after which the results so far are synchronised to the disk";
       if (option.name == "dry-run")
-        option.meaning =
-            "show cells, memory, file size and an estimate of the time, and run nothing";
+        option.meaning = "run nothing; show cells, memory, file size and an estimate of the time";
       options.push_back(std::move(option));
     }
     return options;

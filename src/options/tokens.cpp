@@ -52,7 +52,7 @@ po::options_description describe(const std::vector<const ParameterTable*>& table
 std::vector<po::option> split(const std::vector<std::string>& args,
                               const po::options_description& description) {
   using namespace po::command_line_style;
-  // Everything but allow_guessing, so that --voc does not match --vocab-size.
+  // All styles except allow_guessing, so that --voc does not match --vocab-size.
   const int style = allow_long | long_allow_adjacent | long_allow_next | allow_short |
                     allow_dash_for_short | short_allow_adjacent | short_allow_next;
   try {
@@ -80,7 +80,7 @@ std::string unknown(const std::string& token, const std::vector<std::string>& na
   if (meant.size() > 1)
     return "unknown option " + word + ", which might be " + text::join(meant, " or ");
   if (const auto [command, row] = option_of_commands(bare); row != nullptr)
-    return "unknown option " + word + ": '" + command + "' has it, this command has not";
+    return "unknown option " + word + ": only '" + command + "' has this option";
   std::vector<std::string> known = names;
   known.emplace_back("help");  // valid for every command
   return "unknown option " + word + hint_for(bare, known, "--");
@@ -133,10 +133,11 @@ Words tokenise(const std::vector<std::string>& args,
     const std::string value = option.value.empty() ? "true" : option.value.front();
     const std::string& token = option.original_tokens.front();
     if (token.starts_with('-') && !token.starts_with("--") && token.find('=') == 2)
-      throw UsageError("'" + token + "': after one letter there is no '=' (" + token.substr(0, 2) +
-                       " " + token.substr(3) + ", or --" + key + "=" + token.substr(3) + ")");
+      throw UsageError("'" + token + "': a one-letter option takes no '='; write " +
+                       token.substr(0, 2) + " " + token.substr(3) + " or --" + key + "=" +
+                       token.substr(3));
     if (is_option(value)) {
-      throw UsageError("--" + key + " needs a value; it is followed by the option " + value);
+      throw UsageError("--" + key + " needs a value, but the option " + value + " follows" + value);
     }
     words.options.push_back({key, value});
   }

@@ -18,25 +18,26 @@ struct Words {
   std::vector<std::string> positional;
 };
 
-/// Splits `args` by the options in `tables`. Abbreviations are not accepted, and a word such as -3
+/// Splits `args` by the options in `tables`. Abbreviations are not accepted. A word such as -3
 /// after an option is its value. Throws UsageError for an unknown or repeated option, a missing
 /// value or a value given to a flag.
 Words tokenise(const std::vector<std::string>& args,
                const std::vector<const ParameterTable*>& tables);
-/// Same, but adds a sentence for each unknown option to `wrong` and continues.
+/// Splits in the same way, but adds a sentence for each unknown option to `wrong` and continues.
 Words tokenise(const std::vector<std::string>& args,
                const std::vector<const ParameterTable*>& tables, std::vector<std::string>& wrong);
 
 /// Throws UsageError with all sentences, one per line, if there are any.
 void refuse(const std::vector<std::string>& wrong);
 
-/// Whether the option of this name may be given several times.
+/// Returns whether the option of this name may be given several times.
 bool repeats(const std::vector<const ParameterTable*>& tables, std::string_view name);
 
-/// Long names of all options in `tables`.
+/// Returns the long names of all options in `tables`.
 std::vector<std::string> option_names(const std::vector<const ParameterTable*>& tables);
 
-/// "; did you mean '...'?" for the nearest of `names`, each after `prefix`; empty if none is near.
+/// Returns "; did you mean '...'?" for the nearest of `names`, each after `prefix`; empty if none
+/// is near.
 std::string suggestion(const std::string& word, const std::vector<std::string>& names,
                        const std::string& prefix = "");
 

@@ -12,7 +12,7 @@ constexpr Range above_none{.low = 0, .low_open = true};
 constexpr Range none_or_more{.low = 0};
 constexpr Range between_none_and_all{.low = 0, .high = 1, .low_open = true, .high_open = true};
 
-/// Rules of one decay rate, or of two.
+/// Rules with one decay rate, or with two.
 std::vector<std::string> rules_of_momentum() {
   return names_of_rules([](const UpdateRule& rule) { return rule.has_m && !rule.has_u; });
 }
@@ -44,12 +44,12 @@ const ParameterTable& training_options() {
       {.name = "optimizer",
        .kind = Kind::word,
        .default_text = std::string(update_rules().front().name),
-       .meaning = "how the parameters are updated, in all modes: " + meanings_of_rules(),
+       .meaning = "training rule, in all modes: " + meanings_of_rules(),
        .words = names_of_rules([](const UpdateRule&) { return true; })},
       {.name = "momentum",
        .kind = Kind::real,
        .default_text = "0.9",
-       .meaning = "share of the last step that the next one keeps",
+       .meaning = "share of the last step that the next step keeps",
        .symbol = "beta",
        .range = between_none_and_all,
        .where = {{"optimizer", rules_of_momentum()}}},
@@ -71,28 +71,29 @@ const ParameterTable& training_options() {
       {.name = "epsilon",
        .kind = Kind::real,
        .default_text = "1e-8",
-       .meaning = "added to the root of the mean of squared gradients",
+       .meaning = "number added to the root of the mean of squared gradients",
        .range = none_or_more,
        .where = {{"optimizer", rules_of_squares()}}},
       {.name = "weight-decay",
        .kind = Kind::real,
        .default_text = "",
-       .meaning = "strength of the weights' decay",
+       .meaning = "strength of the weight decay",
        .symbol = "lambda",
        .range = none_or_more,
        .default_note = "0"},
       {.name = "decay",
        .kind = Kind::word,
        .default_text = "",
-       .meaning = "how weights decay: coupled (a part of the gradient, as an l2 penalty is) or "
-                  "decoupled (beside the rule)",
+       .meaning = "form of the weight decay: coupled (part of the gradient, like an l2 penalty) or "
+                  "decoupled (separate from the training rule)",
        .words = {"coupled", "decoupled"},
        .default_note = "coupled; adamw: decoupled",
        .where = {{.option = "weight-decay"}}},
       {.name = "batch-noise-in-variance",
        .kind = Kind::flag,
        .default_text = "",
-       .meaning = "flow: adaptive rules count the noise of a minibatch, as at this batch size",
+       .meaning = "flow: the mean of squared gradients of adaptive rules includes the noise of a "
+                  "minibatch of --batch-size samples",
        .modes = {"flow"},
        .where = {{"optimizer", adaptive_rules()}}},
       {.name = "learning-rate-schedule",
@@ -105,7 +106,7 @@ const ParameterTable& training_options() {
       {.name = "final-rate",
        .kind = Kind::real,
        .default_text = "0",
-       .meaning = "factor at which linear and cosine schedules end",
+       .meaning = "final factor of linear and cosine schedules",
        .range = none_or_more,
        .where = {{"learning-rate-schedule", {"linear", "cosine"}}}},
       {.name = "schedule-length",
@@ -124,7 +125,7 @@ const ParameterTable& training_options() {
       {.name = "warmup-steps",
        .kind = Kind::integer,
        .default_text = "",
-       .meaning = "the same in steps of the learning rate",
+       .meaning = "length of the warm-up in steps of size --learning-rate",
        .range = {.low = 1},
        .default_note = "none"},
       {.name = "rates",
@@ -135,15 +136,15 @@ const ParameterTable& training_options() {
       {.name = "init-optimizer",
        .kind = Kind::word,
        .default_text = "zero",
-       .meaning = "moments at the start: 0, or those in the file of --init-from, where the bias "
-                  "correction goes on, too",
+       .meaning = "moments at the start: zero, or those in the file of --init-from, with its state "
+                  "of the bias correction",
        .words = {"zero", "file"},
        .where = {{"optimizer", rules_with_memory()}, {.option = "init-from"}}},
       {.name = "optimizer-steps",
        .kind = Kind::real,
        .default_text = "0",
-       .meaning = "steps of training that the moments have behind them at the start, for the "
-                  "correction of their bias",
+       .meaning = "number of training steps behind the moments at the start, for the correction of "
+                  "their bias",
        .range = none_or_more,
        .default_note = "0; --init-optimizer file: those of the file",
        .where = {{"optimizer", rules_of_two_moments()}}},

@@ -7,13 +7,13 @@
 
 namespace popflow {
 
-/// The options of `run` that choose the training rule and the schedule of the learning rate.
+/// Options of `run` that choose the training rule and the schedule of the learning rate.
 const ParameterTable& training_options();
 
-/// Names of the rules with moments, whose flows depend on the learning rate.
+/// Returns the names of the rules with moments, whose flows depend on the learning rate.
 std::vector<std::string> rules_with_memory();
 
-/// Whether an option is one of these.
+/// Returns whether an option is one of these.
 bool is_of_training(const std::string& option);
 
 }  // namespace popflow

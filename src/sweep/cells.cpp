@@ -320,9 +320,9 @@ std::string Cells::hash() const {
   for (const std::string& line : text::lines(config_text(sweep_))) {
     const std::string option = line.substr(0, line.find(' '));
     // So that sweeps keep the hash that they began with.
-    const auto before = before_there_was_a_choice().find(option);
+    const auto before = legacy_defaults().find(option);
     const bool as_before =
-        (before != before_there_was_a_choice().end() && line == option + " = " + before->second) ||
+        (before != legacy_defaults().end() && line == option + " = " + before->second) ||
         (was_added_later(option) && sweep_.options.text(option) == defaults.text(option));
     if (decides_numbers(option) && !as_before) all += line + "\n";
   }

@@ -43,20 +43,20 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
   CHECK_THAT(option({"rate", Kind::real, "2", ""}), Contains("two options 'rate'"));
   CHECK_THAT(option({"a=b", Kind::real, "2", ""}), Contains("an option 'a=b'"));
   CHECK_THAT(option({"seed", Kind::real, "2", ""}), Contains("which every system has"));
-  CHECK_THAT(option({"help", Kind::flag, "", ""}), Contains("in the place of --help"));
+  CHECK_THAT(option({"help", Kind::flag, "", ""}), Contains("hides --help"));
   CHECK_THAT(option({.name = "order", .default_text = "2", .meaning = "", .letter = 'o'}),
-             Contains("the letter of --output"));
-  CHECK_THAT(option({"kind", Kind::word, "", ""}), Contains("a list of words, which is empty"));
+             Contains("the same letter as --output"));
+  CHECK_THAT(option({"kind", Kind::word, "", ""}), Contains("but the list is empty"));
   CHECK_THAT(option({"on", Kind::flag, "true", ""}), Contains("on by default"));
   for (const char* name : {"time", "run", "saves_done", "status", "loss", "x", "token", "kappa"})
-    CHECK_THAT(observable(name), Contains("a name that something else"));
+    CHECK_THAT(observable(name), Contains("this name is already in use"));
   for (const char* name : {"", ".", "a b", "a/b"})
-    CHECK_THAT(observable(name), Contains("neither blanks nor '/'"));
+    CHECK_THAT(observable(name), Contains("may not contain blanks or '/'"));
   CHECK_THAT(said([](SystemInfo& bad) {
                bad.constants.push_back({"mode", "", ""});
              }),
              Contains("a constant 'mode'"));
-  CHECK_THAT(observable("time_of_settled"), Contains("its event's time"));
+  CHECK_THAT(observable("time_of_settled"), Contains("that the time of its event"));
   CHECK_THAT(observable("time"), Contains("the system toy-1:"));
   CHECK_THAT(option({"my_rate", Kind::real, "2", ""}), Contains("in Python"));
   CHECK_THAT(option({"show", Kind::real, "2", ""}), Contains("the Python package"));
@@ -64,40 +64,40 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
   const auto half = [](const std::string& name, std::vector<std::string> axes) {
     return [=](SystemInfo& bad) { bad.passages.push_back({name, axes, "", "", ""}); };
   };
-  CHECK_THAT(said(half("time_of_settled", {})), Contains("its event's time"));
+  CHECK_THAT(said(half("time_of_settled", {})), Contains("that the time of its event"));
   CHECK_THAT(said(half("half", {"token", "token"})), Contains("the axis 'token' twice"));
-  CHECK_THAT(said(half("half", {"word"})), Contains("which it does not describe"));
+  CHECK_THAT(said(half("half", {"word"})), Contains("which is not among its axes"));
   CHECK_THAT(said([](SystemInfo& bad) { bad.events[0].after = "begun"; }),
-             Contains("comes after 'begun', which is no event"));
+             Contains("comes after 'begun', which is not one of its events"));
   CHECK_THAT(said([](SystemInfo& bad) {
                bad.invariants = {{"energy", InvariantInfo::Form::constant, ""}};
              }),
-             Contains("'energy', which is no observable"));
+             Contains("'energy', which is not one of its observables"));
   CHECK(said([](SystemInfo& drawn) {
           drawn.figure = "loss; x over loss";
           drawn.figure_of_sweeps = "outcome loss";
         }) == "nothing");
   CHECK_THAT(said([](SystemInfo& bad) { bad.figure = "loss; los over x"; }),
-             Contains("its figures show 'los', which is nothing that it describes"));
+             Contains("its figures show 'los', which is not in its description"));
   CHECK_THAT(said([](SystemInfo& bad) { bad.figure_of_sweeps = "begun"; }),
              Contains("its figures show 'begun'"));
   const auto outcome = [&](const std::string& word) {
     return said([&](SystemInfo& bad) { bad.outcomes = {{"well", ""}, {word, ""}}; });
   };
   for (const char* word : {"", "le arned", "an_outcome_of_more"})
-    CHECK_THAT(outcome(word), Contains("outcomes are words"));
+    CHECK_THAT(outcome(word), Contains("an outcome has up to 16 letters"));
   for (const char* word : {"well", "undecided"}) CHECK_THAT(outcome(word), Contains("twice"));
   const auto rung = [&](const std::string& word, const OptionSetting& setting) {
     return said([&](SystemInfo& bad) { bad.rungs = {{word, "", {setting}}}; });
   };
   CHECK(rung("slow", {"rate", "0.5"}) == "nothing");
-  CHECK_THAT(rung("sgd", {"rate", "0.5"}), Contains("rungs are different words"));
-  CHECK_THAT(rung("slow", {"rat", "0.5"}), Contains("which is no option of it"));
+  CHECK_THAT(rung("sgd", {"rate", "0.5"}), Contains("a rung has letters"));
+  CHECK_THAT(rung("slow", {"rat", "0.5"}), Contains("which is not one of its options"));
   CHECK_THAT(rung("slow", {"rate", "half"}), Contains("its rung 'slow': --rate is 'half'"));
   CHECK_THAT(said([](SystemInfo& bad) {
                bad.stages = {{"first stage", ""}};
              }),
-             Contains("stages are different words"));
+             Contains("a stage has letters"));
 }
 
 TEST_CASE("Conditions of options that nothing fulfils are refused", "[fast]") {
@@ -115,11 +115,11 @@ TEST_CASE("Conditions of options that nothing fulfils are refused", "[fast]") {
   using Catch::Contains;
   CHECK_THAT(
       said({.name = "k", .default_text = "1", .meaning = "", .where = {{.option = "nosuch"}}}),
-      Contains("depends on --nosuch, which is no option"));
+      Contains("depends on --nosuch, which is not an option"));
   CHECK(said({.name = "k", .default_text = "1", .meaning = "", .where = {{.option = "noise"}}}) ==
         "nothing");
   CHECK_THAT(said({.name = "k", .default_text = "1", .meaning = "", .modes = {"sde2"}}),
-             Contains("modes are flow, sde and sgd"));
+             Contains("the modes are flow, sde and sgd"));
   CHECK_THAT(said({.name = "k", .default_text = "1", .meaning = "", .range = {3, 0}}),
              Contains("at least 3 and at most 0"));
 }
@@ -167,16 +167,16 @@ TEST_CASE("Shapes that no run could hold are refused", "[fast]") {
   CHECK_THAT(said([](Shape& s) { s.blocks[0].scale = 0; }), Contains("the scale of its block 'x'"));
   CHECK_THAT(said([](Shape& s) { s.fields = {"x", "x"}; }), Contains("the field 'x' twice"));
   CHECK_THAT(said([](Shape& s) { s.dimensions.clear(); }),
-             Contains("its 'x' has the axis 'token', which its shape has not"));
+             Contains("its 'x' has the axis 'token', which is missing from its shape"));
   CHECK_THAT(said([](Shape& s) {
                s.dimensions[0].coordinate = DimensionSpec::Coordinate::values;
                s.dimensions[0].values = {1};
              }),
-             Contains("2 entries and 1 values"));
-  CHECK_THAT(said([](Shape& s) { s.events = {"begun"}; }), Contains("capabilities no Events"));
+             Contains("2 entries but 1 values"));
+  CHECK_THAT(said([](Shape& s) { s.events = {"begun"}; }), Contains("capabilities have no Events"));
   CHECK_THAT(said([](Shape& s) { s.events = {"late"}; }), Contains("it would never be found"));
-  CHECK_THAT(said([](Shape& s) { s.finals = true; }), Contains("capabilities no FinalValues"));
-  CHECK_THAT(said([](Shape& s) { s.stages = true; }), Contains("capabilities no Stages"));
+  CHECK_THAT(said([](Shape& s) { s.finals = true; }), Contains("capabilities have no FinalValues"));
+  CHECK_THAT(said([](Shape& s) { s.stages = true; }), Contains("capabilities have no Stages"));
 }
 
 TEST_CASE("An entry that no right-hand side writes is named", "[fast]") {

@@ -118,7 +118,7 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_THROWS_AS(parse({"--save-at", "1,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "-1,1"}), UsageError);
   CHECK_THROWS_WITH(parse({"--save-at", "1,5", "--t-end", "3"}),
-                    "--save-at has the time 5; it must not be beyond --t-end, 3");
+                    "--save-at has the time 5; no time may be beyond --t-end, 3");
   CHECK_THROWS_WITH(parse({"--method", "rk4"}), Contains("--dt"));
   CHECK_THROWS_AS(parse({"--method", "euler"}), UsageError);
   CHECK_THROWS_AS(parse({"--quiet", "--progress", "always"}), UsageError);

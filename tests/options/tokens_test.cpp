@@ -84,7 +84,7 @@ TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
       {{"--lr-schedule", "cosine"}, "is --learning-rate-schedule"},
       {{"--batch", "8"}, "--batch-size"},
       {{"--width", "8"}, "'popflow systems NAME' lists them"},
-      {{"--depth", "2"}, "'popflow systems' lists them"},
+      {{"--depth", "2"}, "'popflow systems' lists the systems"},
       {{"--heads", "2"}, "one head"},
       {{"--mode", "gd"}, "--mode flow --method euler --dt ETA"},
       {{"--mode", "adam"}, "--mode sgd"},

@@ -104,7 +104,7 @@ def test_a_limit_of_file_sizes_is_a_failed_write():
 
 def test_an_option_of_run_is_not_taken_for_a_slip():
     for words in (["compare", "markov", "--method", "rk4"], ["sweep", "markov", "--first-run", 3]):
-        check("'run' has it, this command has not" in said(*words, code=2), words)
+        check("only 'run' has this option" in said(*words, code=2), words)
 
 
 def test_an_end_between_two_steps_is_said():

@@ -254,7 +254,7 @@ def test_first_runs_that_are_refused():
     sgd = ["markov", "--mode", "sgd", "--t-end", 1]
     check_refused("run", {
         ("markov", "--first-run", 3): "--first-run 3 is for ensembles",
-        ("markov", "--first-run", 3, "--state", "all"): "a flow is one run",
+        ("markov", "--first-run", 3, "--state", "all"): "a flow is a single run",
         (*sgd, "--first-run", 3): "give --state",
         (*sgd, "--first-run", 0): "give --state",
         (*sgd, "--first-run", -1, "--state", "all"): "--first-run is -1",

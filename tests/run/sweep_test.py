@@ -184,7 +184,7 @@ def test_a_configuration_of_run_serves():
         check(datasets(path)["loss"].shape == (2, 2), "axes of the configuration")
         ended = popflow("sweep", "markov", "--config", config, *over("w0=-1,0,1"), "-o", "other.h5",
                         folder=folder, code=0)
-        check("takes the place of all axes of the configuration" in " ".join(ended.err.split()), ended.err)
+        check("replaces all axes of the configuration" in " ".join(ended.err.split()), ended.err)
         check(datasets(os.path.join(folder, "other.h5"))["loss"].shape == (3,), "axes of the command line")
 
 
