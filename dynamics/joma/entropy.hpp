@@ -5,7 +5,7 @@
 
 #include "dynamics/joma/attention.hpp"
 #include "dynamics/joma/coordinates.hpp"
-#include "dynamics/joma/look.hpp"
+#include "dynamics/joma/observables.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow::joma {

@@ -2,7 +2,7 @@
 
 #include "dynamics/joma.hpp"
 #include "dynamics/joma/lanes.hpp"
-#include "dynamics/joma/look.hpp"
+#include "dynamics/joma/observables.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "popflow/math.hpp"
 
@@ -227,24 +227,24 @@ SystemInfo make_info() {
 
 }  // namespace
 
-const BoundTable<ObservableInfo, Look>& observable_table() {
+const BoundTable<ObservableInfo, Evaluation>& observable_table() {
   static const std::string source = std::string(kPaper) + ", section 4";
-  static const BoundTable<ObservableInfo, Look> table(
+  static const BoundTable<ObservableInfo, Evaluation> table(
       {{{"attention_entropy", "H", "entropy in nats of b normalised to sum 1", source},
-        [](const Look& look) { return look.entropy; }},
+        [](const Evaluation& x) { return x.entropy; }},
        {{"effective_tokens", "exp(H)", "number of tokens that share the attention", source},
-        [](const Look& look) { return math::exp(look.entropy); }},
+        [](const Evaluation& x) { return math::exp(x.entropy); }},
        {{"learned_min", "min v/mu", "smallest learned part of a target (NaN without targets)",
          source},
-        [](const Look& look) { return look.learned_min; }},
+        [](const Evaluation& x) { return x.learned_min; }},
        {{"learned_max", "max v/mu", "largest learned part of a target (NaN without targets)",
          source},
-        [](const Look& look) { return look.learned_max; }},
+        [](const Evaluation& x) { return x.learned_max; }},
        {{"clock_spread", "(max T - min T)/mean T",
          "spread of the clocks T_l over tokens, relative to their mean: 0 up to the integrator's "
          "error (NaN without targets)",
          source},
-        [](const Look& look) { return look.clock_spread; }}});
+        [](const Evaluation& x) { return x.clock_spread; }}});
   return table;
 }
 

@@ -304,11 +304,11 @@ double Joma::clock_spread(std::span<const double> x) const {
 }
 
 void Joma::observe(StateView x, double /*t*/, std::span<double> values) const {
-  Look look;
-  look.entropy = attention_entropy().at(x);
-  learned(x, look.learned_min, look.learned_max);
-  look.clock_spread = clock_spread(x);
-  observable_table().evaluate(look, values);
+  Evaluation evaluation;
+  evaluation.entropy = attention_entropy().at(x);
+  learned(x, evaluation.learned_min, evaluation.learned_max);
+  evaluation.clock_spread = clock_spread(x);
+  observable_table().evaluate(evaluation, values);
 }
 
 void Joma::field(std::string_view /*name*/, StateView x, double /*t*/,

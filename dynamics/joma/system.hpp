@@ -8,7 +8,7 @@
 #include "dynamics/joma/coordinates.hpp"
 #include "dynamics/joma/entropy.hpp"
 #include "dynamics/joma/lanes.hpp"
-#include "dynamics/joma/look.hpp"
+#include "dynamics/joma/observables.hpp"
 #include "dynamics/joma/parts.hpp"
 #include "dynamics/joma/problem.hpp"
 #include "popflow/scratch.hpp"

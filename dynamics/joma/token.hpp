@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "dynamics/joma/look.hpp"
+#include "dynamics/joma/observables.hpp"
 #include "numerics/exponential.hpp"
 #include "popflow/math.hpp"
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "dynamics/joma_joint.hpp"
-#include "dynamics/joma_joint/look.hpp"
+#include "dynamics/joma_joint/observables.hpp"
 #include "popflow/math.hpp"
 
 namespace popflow::joma_joint {
@@ -217,37 +217,37 @@ SystemInfo make_info() {
 
 }  // namespace
 
-const BoundTable<ObservableInfo, Look>& observable_table() {
+const BoundTable<ObservableInfo, Evaluation>& observable_table() {
   static const std::string paper = kPaper;
-  static const BoundTable<ObservableInfo, Look> table(
+  static const BoundTable<ObservableInfo, Evaluation> table(
       {{{"loss", "L", "population loss", paper + ", section 3"},
-        [](const Look& look) { return look.flow.outputs().loss(look.flow.phi()); }},
+        [](const Evaluation& x) { return x.flow.outputs().loss(x.flow.phi()); }},
        {{"attention_entropy", "-sum_c p_c sum_l b log b",
          "entropy of the attention in nats, mean over classes", paper + ", section 4"},
-        [](const Look& look) { return look.entropy; }},
+        [](const Evaluation& x) { return x.entropy; }},
        {{"effective_tokens", "e^entropy", "number of tokens that are attended to",
          paper + ", section 4"},
-        [](const Look& look) { return math::exp(look.entropy); }},
+        [](const Evaluation& x) { return math::exp(x.entropy); }},
        {{"stable_rank", "|V|_F^2/|V|_2^2", "stable rank of the hidden layer's weights",
          paper + ", section 5"},
-        [](const Look& look) { return look.stable_rank; }},
+        [](const Evaluation& x) { return x.stable_rank; }},
        {{"theorem_residual", "max_l |change|",
          "largest change over tokens of the theorem's invariant since the start",
          paper + ", theorem 1", 1e-15},
-        [](const Look& look) { return look.theorem.residual(look.at.V, look.at.z); }},
+        [](const Evaluation& x) { return x.theorem.residual(x.at.V, x.at.z); }},
        {{"correlation", "corr(z, theorem)", "correlation over tokens of z with the theorem's z",
          paper + ", theorem 1, figure 2"},
-        [](const Look& look) { return look.correlations.prediction; }},
+        [](const Evaluation& x) { return x.correlations.prediction; }},
        {{"correlation_weights", "corr(z, sum_k v_k^2)",
          "correlation over tokens of z with the theorem's first term (softmax)",
          paper + ", theorem 1, figure 2"},
-        [](const Look& look) { return look.correlations.weights; }},
+        [](const Evaluation& x) { return x.correlations.weights; }},
        {{"correlation_norm", "corr(z, -bbar sum_k |v_k|^2)",
          "correlation over tokens of z with the theorem's second term (softmax)",
          paper + ", theorem 1, figure 2"},
-        [](const Look& look) { return look.correlations.norm; }},
+        [](const Evaluation& x) { return x.correlations.norm; }},
        {{"logit_sum", "sum_l z_l", "sum of the attention logits", paper + ", section 3"},
-        [](const Look& look) { return look.at.z.sum(); }}});
+        [](const Evaluation& x) { return x.at.z.sum(); }}});
   return table;
 }
 

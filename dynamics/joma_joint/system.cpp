@@ -220,21 +220,21 @@ Point JomaJoint::point(StateView x, Work& work) const {
   return {weights, Attention::Vector(r, K_), Attention::Vector(rest, M_), sides};
 }
 
-Point JomaJoint::look(StateView x, Work& work) const {
+Point JomaJoint::move_to(StateView x, Work& work) const {
   const Point at = point(x, work);
   if (!work.known.at(x, workers_)) work.known.move_to(x, workers_);
   return at;
 }
 
 Point JomaJoint::attend(StateView x, Work& work) const {
-  const Point at = look(x, work);
+  const Point at = move_to(x, work);
   if (!work.known.attended) work.flow.attend(at);
   work.known.attended = true;
   return at;
 }
 
 Point JomaJoint::evaluate(StateView x, Work& work) const {
-  const Point at = look(x, work);
+  const Point at = move_to(x, work);
   if (!work.known.evaluated) work.flow.at(at, work.known.attended);
   work.known.attended = work.known.evaluated = true;
   return at;
@@ -371,13 +371,13 @@ const Leading& JomaJoint::leading(const Point& at, Work& work) const {
 void JomaJoint::observe(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
   const Point at = evaluate(x, *work);
-  const Look look{work->flow,
-                  at,
-                  *theorem_,
-                  entropy(*work),
-                  leading(at, *work).stable_rank,
-                  theorem_->correlations(at.V, at.z)};
-  observable_table().evaluate(look, values);
+  const Evaluation evaluation{work->flow,
+                              at,
+                              *theorem_,
+                              entropy(*work),
+                              leading(at, *work).stable_rank,
+                              theorem_->correlations(at.V, at.z)};
+  observable_table().evaluate(evaluation, values);
 }
 
 void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> values) const {
@@ -416,7 +416,7 @@ double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) con
     attend(x, *work);
     return sign_of(event) * entropy(*work);
   }
-  const Point at = look(x, *work);
+  const Point at = move_to(x, *work);
   std::optional<double>& rank = work->known.rank;
   if (!rank) rank = stable_rank(at.V, workers_);
   return sign_of(event) * math::log(*rank);

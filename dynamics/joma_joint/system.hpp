@@ -8,7 +8,7 @@
 
 #include "dynamics/joma_joint/flow.hpp"
 #include "dynamics/joma_joint/known.hpp"
-#include "dynamics/joma_joint/look.hpp"
+#include "dynamics/joma_joint/observables.hpp"
 #include "dynamics/joma_joint/problem.hpp"
 #include "dynamics/joma_joint/quick_entropy.hpp"
 #include "dynamics/joma_joint/rank_bracket.hpp"
@@ -95,7 +95,7 @@ class JomaJoint : public System,
   void set_first_regime();
   Point point(StateView x, Work& work) const;
   /// Turns to the state x, unless it is the last one.
-  Point look(StateView x, Work& work) const;
+  Point move_to(StateView x, Work& work) const;
   /// Turns to x and computes the attention, or evaluates the flow, unless that has been done.
   Point attend(StateView x, Work& work) const;
   Point evaluate(StateView x, Work& work) const;

@@ -4,7 +4,7 @@
 #include "dynamics/markov/bernoulli.hpp"
 #include "dynamics/markov/formulas.hpp"
 #include "dynamics/markov/landscape.hpp"
-#include "dynamics/markov/look.hpp"
+#include "dynamics/markov/observables.hpp"
 #include "popflow/math.hpp"
 
 namespace popflow::markov {
@@ -193,38 +193,38 @@ SystemInfo make_info() {
 
 }  // namespace
 
-const BoundTable<ObservableInfo, Look>& observables() {
-  static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
-      {{"loss", "L", "population loss, in nats", kModel, 1e-16},
-       [](const Look& look) { return look.chain.entropy_rate + look.excess; }},
-      // Errors of the logits enter in second order.
-      {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel,
-        1e-30},
-       [](const Look& look) { return look.excess; }},
-      {{"energy", "E", "e^2 - w^2 - sign(w) log|w|; undefined at w = 0", kDynamics},
-       [](const Look& look) { return energy(look.e, look.w); }},
-      {{"slope", "s", "e^2 (1 + 2w|w|) = f_1 - f_0", kModel},
-       [](const Look& look) { return look.by.slope; }},
-      {{"prob_0to1", "sigma(f_0)", "the model's Pr(0 -> 1)", kModel},
-       [](const Look& look) { return sigmoid(look.by.logits.f0); }},
-      {{"prob_1to0", "sigma(-f_1)", "the model's Pr(1 -> 0)", kModel},
-       [](const Look& look) { return sigmoid(-look.by.logits.f1); }},
-      {{"gradient_norm", "|grad L|", "norm of the gradient with respect to the trained parameters",
-        kDynamics, 1e-16},
-       [](const Look& look) {
-         return math::hypot(math::hypot(look.by.by_e, look.by.by_w), look.by.by_b);
-       }}};
+const BoundTable<ObservableInfo, Evaluation>& observables() {
+  static const BoundTable<ObservableInfo, Evaluation> table =
+      std::vector<Bound<ObservableInfo, Evaluation>>{
+          {{"loss", "L", "population loss, in nats", kModel, 1e-16},
+           [](const Evaluation& x) { return x.chain.entropy_rate + x.excess; }},
+          // Errors of the logits enter in second order.
+          {{"excess_loss", "L - H(x_{n+1}|x_n)", "population loss above the entropy rate", kModel,
+            1e-30},
+           [](const Evaluation& x) { return x.excess; }},
+          {{"energy", "E", "e^2 - w^2 - sign(w) log|w|; undefined at w = 0", kDynamics},
+           [](const Evaluation& x) { return energy(x.e, x.w); }},
+          {{"slope", "s", "e^2 (1 + 2w|w|) = f_1 - f_0", kModel},
+           [](const Evaluation& x) { return x.by.slope; }},
+          {{"prob_0to1", "sigma(f_0)", "the model's Pr(0 -> 1)", kModel},
+           [](const Evaluation& x) { return sigmoid(x.by.logits.f0); }},
+          {{"prob_1to0", "sigma(-f_1)", "the model's Pr(1 -> 0)", kModel},
+           [](const Evaluation& x) { return sigmoid(-x.by.logits.f1); }},
+          {{"gradient_norm", "|grad L|",
+            "norm of the gradient with respect to the trained parameters", kDynamics, 1e-16},
+           [](const Evaluation& x) {
+             return math::hypot(math::hypot(x.by.by_e, x.by.by_w), x.by.by_b);
+           }}};
   return table;
 }
 
-const BoundTable<EventInfo, EventLook>& events() {
-  static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
+const BoundTable<EventInfo, EventEvaluation>& events() {
+  static const BoundTable<EventInfo, EventEvaluation> table = std::vector<
+      Bound<EventInfo, EventEvaluation>>{
       {{"loss_settled",
         "the loss has covered 99% of the way from its start to the limit of the flow from there "
         "(optimal bias; not for starts at rest)"},
-       [](const EventLook& look) {
-         return depth(look.slope, look.settled.low, look.settled.high);
-       }}};
+       [](const EventEvaluation& x) { return depth(x.slope, x.settled.low, x.settled.high); }}};
   return table;
 }
 

@@ -5,7 +5,7 @@
 
 #include "dynamics/markov/chain.hpp"
 #include "dynamics/markov/landscape.hpp"
-#include "dynamics/markov/look.hpp"
+#include "dynamics/markov/observables.hpp"
 #include "dynamics/markov/path_sums.hpp"
 #include "dynamics/markov/sampler.hpp"
 #include "popflow/system.hpp"

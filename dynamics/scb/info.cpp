@@ -1,5 +1,5 @@
 #include "dynamics/scb.hpp"
-#include "dynamics/scb/look.hpp"
+#include "dynamics/scb/observables.hpp"
 
 namespace popflow::scb {
 

@@ -29,11 +29,11 @@ constexpr auto flow = [](auto of, auto x, auto dxdt) {
 
 constexpr auto events = [](auto of, auto x, auto values) {
   const auto problem = problem_of(of);
-  const auto look = signal_look(problem.value.PV({x[0], x[1]}), problem.attention.signal(x[2]),
-                                problem.value.K_P, problem.attention.kappa, problem.T);
-  values[0] = boosted(look);
-  values[1] = aligned(look);
-  values[2] = fast_phase_end(look);
+  const auto signals = signal_state(problem.value.PV({x[0], x[1]}), problem.attention.signal(x[2]),
+                                    problem.value.K_P, problem.attention.kappa, problem.T);
+  values[0] = boosted(signals);
+  values[1] = aligned(signals);
+  values[2] = fast_phase_end(signals);
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ POPFLOW_MATH_INLINE Number rate_of(const Number& alpha, const Number& PV, const 
 
 /// State of the signals, for events that depend on them alone.
 template <class Number>
-struct SignalLook {
+struct SignalState {
   Number signal_V;
   Number product;  ///< signal_V signal_A
   Number kappa;
@@ -73,24 +73,24 @@ struct SignalLook {
 
 /// From K_P signal_V and kappa signal_A.
 template <class Number>
-POPFLOW_MATH_INLINE SignalLook<Number> signal_look(const Number& of_V, const Number& of_A,
-                                                   const Number& K_P, const Number& kappa,
-                                                   const Number& T) {
+POPFLOW_MATH_INLINE SignalState<Number> signal_state(const Number& of_V, const Number& of_A,
+                                                     const Number& K_P, const Number& kappa,
+                                                     const Number& T) {
   const Number signal_V = of_V / K_P;
   return {signal_V, signal_V * of_A / kappa, kappa, T};
 }
 
 /// As at the end of stage 1, two negative signals do not count, although their product is positive.
 template <class Number>
-POPFLOW_MATH_INLINE Number boosted(const SignalLook<Number>& x) {
+POPFLOW_MATH_INLINE Number boosted(const SignalState<Number>& x) {
   return math::select(x.signal_V > 0, x.product, -math::abs(x.product)) - 0.5;
 }
 template <class Number>
-POPFLOW_MATH_INLINE Number aligned(const SignalLook<Number>& x) {
+POPFLOW_MATH_INLINE Number aligned(const SignalState<Number>& x) {
   return x.product - 0.9;
 }
 template <class Number>
-POPFLOW_MATH_INLINE Number fast_phase_end(const SignalLook<Number>& x) {
+POPFLOW_MATH_INLINE Number fast_phase_end(const SignalState<Number>& x) {
   return (1 - x.signal_V) * (1 - x.signal_V) / x.T - x.kappa * (1 - x.product) * (1 - x.product);
 }
 

@@ -331,13 +331,13 @@ void Scb::observe(StateView x, double t, std::span<double> values) const {
   const AttentionReport a = attention_->report(x.data() + value_size_);
   const double excess = excess_loss(v, a);
   const double none = std::numeric_limits<double>::quiet_NaN();
-  const Look look{.V = v,
-                  .A = a,
-                  .loss = loss_minimum_ + excess,
-                  .excess_loss = excess,
-                  .signal_V = no_signal_V_ ? none : v.PV / transition_.K_P,
-                  .signal_A = no_signal_A_ ? none : a.signal / kappa_};
-  observable_table().evaluate(look, values);
+  const Evaluation evaluation{.V = v,
+                              .A = a,
+                              .loss = loss_minimum_ + excess,
+                              .excess_loss = excess,
+                              .signal_V = no_signal_V_ ? none : v.PV / transition_.K_P,
+                              .signal_A = no_signal_A_ ? none : a.signal / kappa_};
+  observable_table().evaluate(evaluation, values);
 }
 
 void Scb::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
@@ -364,7 +364,7 @@ void Scb::signal_events(double of_V, double of_A, std::int8_t stage,
     return;
   }
   const auto T = static_cast<double>(problem_.Q.context_length);
-  events_.evaluate({signal_look(of_V, of_A, transition_.K_P, kappa_, T), stage}, values);
+  events_.evaluate({signal_state(of_V, of_A, transition_.K_P, kappa_, T), stage}, values);
 }
 
 void Scb::lane_parameters(std::span<double> of) const {
@@ -498,13 +498,13 @@ void Scb::final_values(StateView x, double t, std::span<double> values) const {
   const Kept kept = attention_->sparsify(rounded.data(), *training_.rounding, false);
   const AttentionReport a_after = attention_->report(rounded.data());
 
-  const EndLook look{
+  const EndEvaluation evaluation{
       .before = {v_before, a_before, loss_minimum_ + excess_loss(v_before, a_before)},
       .after = {v_after, a_after, loss_minimum_ + excess_loss(v_after, a_after)},
       .kept = kept,
       .V_without = V_without,
       .below_threshold = training_.two_stage ? x.regime[kWithout] : 0};
-  final_table().evaluate(look, values);
+  final_table().evaluate(evaluation, values);
 }
 
 Eigen::MatrixXd Scb::trained_value(std::span<const double> x, double t) const {

@@ -8,7 +8,7 @@
 #include "dynamics/scb/active_set.hpp"
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/lanes.hpp"
-#include "dynamics/scb/look.hpp"
+#include "dynamics/scb/observables.hpp"
 #include "dynamics/scb/parts.hpp"
 #include "dynamics/scb/problem.hpp"
 #include "dynamics/scb/sampler.hpp"
@@ -191,7 +191,7 @@ class Scb : public System,
   bool no_signal_V_ = false;  ///< K_P = 0: P = mu 1'
   bool no_signal_A_ = false;  ///< kappa = 0: Q uniform
   Shape shape_;
-  BoundTable<EventInfo, EventLook> events_ = event_table().select({});  ///< shape_.events
+  BoundTable<EventInfo, EventEvaluation> events_ = event_table().select({});  ///< shape_.events
 };
 
 }  // namespace popflow::scb

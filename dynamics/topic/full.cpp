@@ -208,31 +208,32 @@ double FullTopic::excess_loss(std::span<const double> x) const {
 void FullTopic::observe(StateView x, double /*t*/, std::span<double> values) const {
   const auto workspace = workspaces_.borrow();
   multiply(x, *workspace);
-  Look look;
-  look.attention = {1, data_.words_per_topic > 1 ? 1 : undefined, data_.topics > 1 ? 1 : undefined};
+  Evaluation evaluation;
+  evaluation.attention = {1, data_.words_per_topic > 1 ? 1 : undefined,
+                          data_.topics > 1 ? 1 : undefined};
   if (embeds()) {
-    look.loss = moments_.loss(workspace->product.bottomRows(size_.words));
-    look.norm_value = workspace->product.norm();
+    evaluation.loss = moments_.loss(workspace->product.bottomRows(size_.words));
+    evaluation.norm_value = workspace->product.norm();
   } else {
-    look.norm_value = value(x).norm();
+    evaluation.norm_value = value(x).norm();
   }
-  look.penalty = variant_.l2 * look.norm_value * look.norm_value;
+  evaluation.penalty = variant_.l2 * evaluation.norm_value * evaluation.norm_value;
   if (variant_.train == Train::value) {
-    look.loss = moments_.loss(value(x));
-    look.excess = excess_loss(x);
+    evaluation.loss = moments_.loss(value(x));
+    evaluation.excess = excess_loss(x);
   }
   if (variant_.attends()) {
     const ConstMatrix logit =
         variant_.factored ? ConstMatrix(workspace->product) : ConstMatrix(square(x, 0));
-    look.loss = population_->loss(value(x), logit);
-    look.attention = population_->attention(logit);
-    look.norm_logit = logit.norm();
+    evaluation.loss = population_->loss(value(x), logit);
+    evaluation.attention = population_->attention(logit);
+    evaluation.norm_logit = logit.norm();
   }
   if (factored()) {
-    look.norm_key = square(x, 0).norm();
-    look.norm_query = square(x, 1).norm();
+    evaluation.norm_key = square(x, 0).norm();
+    evaluation.norm_query = square(x, 1).norm();
   }
-  observables().evaluate(look, values);
+  observables().evaluate(evaluation, values);
 }
 
 double FullTopic::loss(StateView x, double /*t*/) const {
@@ -289,11 +290,11 @@ void FullTopic::field(std::string_view name, StateView x, double /*t*/,
 }
 
 void FullTopic::event_functions(StateView x, double /*t*/, std::span<double> functions) const {
-  EventLook look{.norm_value_at_end = optimum_norm_, .norm_key_at_start = key_norm_};
+  EventEvaluation evaluation{.norm_value_at_end = optimum_norm_, .norm_key_at_start = key_norm_};
   if (variant_.train == Train::joint || variant_.train == Train::value)
-    look.norm_value = value(x).norm();
-  if (factored()) look.norm_key = square(x, 0).norm();
-  events_.evaluate(look, functions);
+    evaluation.norm_value = value(x).norm();
+  if (factored()) evaluation.norm_key = square(x, 0).norm();
+  events_.evaluate(evaluation, functions);
 }
 
 // ---- noise

@@ -104,7 +104,7 @@ class FullTopic : public System,
   double key_norm_ = 0;      ///< of W_K at the start
   std::vector<Note> notes_;
   Shape shape_;
-  BoundTable<EventInfo, EventLook> events_;
+  BoundTable<EventInfo, EventEvaluation> events_;
   mutable ScratchPool<Workspace> workspaces_;
 };
 

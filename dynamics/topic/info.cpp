@@ -2,7 +2,7 @@
 #include <string>
 
 #include "dynamics/topic.hpp"
-#include "dynamics/topic/look.hpp"
+#include "dynamics/topic/observables.hpp"
 
 namespace popflow::topic {
 
@@ -283,43 +283,45 @@ SystemInfo make_info() {
 
 }  // namespace
 
-const BoundTable<ObservableInfo, Look>& observables() {
+const BoundTable<ObservableInfo, Evaluation>& observables() {
   static const std::string paper = "arXiv 2303.04245";
   static const std::string relative =
       "weight of a key over the key's frequency, query a word of the document (uniform: 1)";
-  static const BoundTable<ObservableInfo, Look> table = std::vector<Bound<ObservableInfo, Look>>{
-      {{"loss", "L", "population loss with the l2 term", paper, 1e-16},
-       [](const Look& look) { return look.loss + look.penalty; }},
-      // Square of the rounding error of the distance from the minimum.
-      {{"excess_loss", "L - L*", "population loss above its minimum (train value; NaN elsewhere)",
-        paper, 1e-30},
-       [](const Look& look) { return look.excess; }},
-      {{"attention_same_word", "e^a/S", relative + "; key the same word", paper},
-       [](const Look& look) { return look.attention.same_word; }},
-      {{"attention_same_topic", "e^b/S", relative + "; key another word of its topic", paper},
-       [](const Look& look) { return look.attention.same_topic; }},
-      {{"attention_other_topic", "e^c/S", relative + "; key a word of another topic", paper},
-       [](const Look& look) { return look.attention.other_topic; }},
-      {{"norm_value", "|W_V|_F", "Frobenius norm of W_V (embedding: of E)", paper},
-       [](const Look& look) { return look.norm_value; }},
-      {{"norm_logit", "|Lambda|_F", "Frobenius norm of the logits", paper},
-       [](const Look& look) { return look.norm_logit; }},
-      {{"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN where there is none)", paper},
-       [](const Look& look) { return look.norm_key; }},
-      {{"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN where there is none)", paper},
-       [](const Look& look) { return look.norm_query; }}};
+  static const BoundTable<ObservableInfo, Evaluation> table =
+      std::vector<Bound<ObservableInfo, Evaluation>>{
+          {{"loss", "L", "population loss with the l2 term", paper, 1e-16},
+           [](const Evaluation& x) { return x.loss + x.penalty; }},
+          // Square of the rounding error of the distance from the minimum.
+          {{"excess_loss", "L - L*",
+            "population loss above its minimum (train value; NaN elsewhere)", paper, 1e-30},
+           [](const Evaluation& x) { return x.excess; }},
+          {{"attention_same_word", "e^a/S", relative + "; key the same word", paper},
+           [](const Evaluation& x) { return x.attention.same_word; }},
+          {{"attention_same_topic", "e^b/S", relative + "; key another word of its topic", paper},
+           [](const Evaluation& x) { return x.attention.same_topic; }},
+          {{"attention_other_topic", "e^c/S", relative + "; key a word of another topic", paper},
+           [](const Evaluation& x) { return x.attention.other_topic; }},
+          {{"norm_value", "|W_V|_F", "Frobenius norm of W_V (embedding: of E)", paper},
+           [](const Evaluation& x) { return x.norm_value; }},
+          {{"norm_logit", "|Lambda|_F", "Frobenius norm of the logits", paper},
+           [](const Evaluation& x) { return x.norm_logit; }},
+          {{"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN where there is none)", paper},
+           [](const Evaluation& x) { return x.norm_key; }},
+          {{"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN where there is none)", paper},
+           [](const Evaluation& x) { return x.norm_query; }}};
   return table;
 }
 
-const BoundTable<EventInfo, EventLook>& events() {
-  static const BoundTable<EventInfo, EventLook> table = std::vector<Bound<EventInfo, EventLook>>{
-      {{"stage1_end",
-        "|W_V|_F first within 1% of that of the end under uniform attention (joint, value)"},
-       [](const EventLook& look) {
-         return 0.01 * look.norm_value_at_end - std::abs(look.norm_value - look.norm_value_at_end);
-       }},
-      {{"stage2_start", "|W_K|_F first twice as large as at the start (factored)"},
-       [](const EventLook& look) { return look.norm_key - 2 * look.norm_key_at_start; }}};
+const BoundTable<EventInfo, EventEvaluation>& events() {
+  static const BoundTable<EventInfo, EventEvaluation> table =
+      std::vector<Bound<EventInfo, EventEvaluation>>{
+          {{"stage1_end",
+            "|W_V|_F first within 1% of that of the end under uniform attention (joint, value)"},
+           [](const EventEvaluation& x) {
+             return 0.01 * x.norm_value_at_end - std::abs(x.norm_value - x.norm_value_at_end);
+           }},
+          {{"stage2_start", "|W_K|_F first twice as large as at the start (factored)"},
+           [](const EventEvaluation& x) { return x.norm_key - 2 * x.norm_key_at_start; }}};
   return table;
 }
 

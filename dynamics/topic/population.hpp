@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "dynamics/topic/look.hpp"
 #include "dynamics/topic/matrices.hpp"
+#include "dynamics/topic/observables.hpp"
 #include "popflow/scratch.hpp"
 #include "popflow/workers.hpp"
 

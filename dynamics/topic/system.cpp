@@ -402,11 +402,11 @@ double Topic::norm_of_value(std::span<const double> x) const {
 void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) const {
   const Values<double> W = values(x);
   const Logits<double> logit = logits(x);
-  Look look;
-  look.loss = loss_gradient(data_, queries_, W, logit).loss;
-  look.norm_value = norm_of_value(x);
-  look.penalty = variant_.l2 * look.norm_value * look.norm_value;
-  if (variant_.train == Train::value) look.excess = value_flow_.excess_loss(W);
+  Evaluation evaluation;
+  evaluation.loss = loss_gradient(data_, queries_, W, logit).loss;
+  evaluation.norm_value = norm_of_value(x);
+  evaluation.penalty = variant_.l2 * evaluation.norm_value * evaluation.norm_value;
+  if (variant_.train == Train::value) evaluation.excess = value_flow_.excess_loss(W);
 
   // The query is a word of the document; weights are relative to the key's frequency.
   const double known[] = {logit[logit_same_word], logit[logit_same_topic], logit[logit_other_topic],
@@ -420,20 +420,20 @@ void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) con
   for (std::size_t i = 0; i < 4; ++i) sum += frequency[i] * math::exp(known[i] - shift);
   const auto relative = [&](LogitEntry entry) { return math::exp(logit[entry] - shift) / sum; };
 
-  look.attention = {relative(logit_same_word),
-                    data_.words_per_topic > 1 ? relative(logit_same_topic) : undefined,
-                    data_.topics > 1 ? relative(logit_other_topic) : undefined};
+  evaluation.attention = {relative(logit_same_word),
+                          data_.words_per_topic > 1 ? relative(logit_same_topic) : undefined,
+                          data_.topics > 1 ? relative(logit_other_topic) : undefined};
 
   double norm_logit = 0;
   const auto logit_of = logit_multiplicities(data_);
   for (std::size_t i = 0; i < logit_entries; ++i) norm_logit += logit_of[i] * logit[i] * logit[i];
-  look.norm_logit = std::sqrt(norm_logit);
+  evaluation.norm_logit = std::sqrt(norm_logit);
   if (factored()) {
     const Factors<double> factor = factors(x);
-    look.norm_key = std::sqrt(squared_norm(factor.key, data_));
-    look.norm_query = std::sqrt(squared_norm(factor.query, data_));
+    evaluation.norm_key = std::sqrt(squared_norm(factor.key, data_));
+    evaluation.norm_query = std::sqrt(squared_norm(factor.query, data_));
   }
-  observables().evaluate(look, values_out);
+  observables().evaluate(evaluation, values_out);
 }
 
 void Topic::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
@@ -453,11 +453,11 @@ void Topic::field(std::string_view name, StateView x, double /*t*/, const FieldS
 }
 
 void Topic::event_functions(StateView x, double /*t*/, std::span<double> functions) const {
-  EventLook look{.norm_value_at_end = optimum_norm_, .norm_key_at_start = key_norm_};
+  EventEvaluation evaluation{.norm_value_at_end = optimum_norm_, .norm_key_at_start = key_norm_};
   if (variant_.train == Train::joint || variant_.train == Train::value)
-    look.norm_value = value_norm(values(x));
-  if (factored()) look.norm_key = std::sqrt(squared_norm(factors(x).key, data_));
-  events_.evaluate(look, functions);
+    evaluation.norm_value = value_norm(values(x));
+  if (factored()) evaluation.norm_key = std::sqrt(squared_norm(factors(x).key, data_));
+  events_.evaluate(evaluation, functions);
 }
 
 void Topic::closed_form(double t, std::span<double> x) const {

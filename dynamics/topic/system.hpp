@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "dynamics/topic/look.hpp"
 #include "dynamics/topic/loss.hpp"
+#include "dynamics/topic/observables.hpp"
 #include "dynamics/topic/subspaces.hpp"
 #include "dynamics/topic/value_flow.hpp"
 #include "popflow/system.hpp"
@@ -115,7 +115,7 @@ class Topic : public System,
   double key_norm_ = 0;      ///< of W_K at the start
   std::vector<double> multiplicities_;
   Shape shape_;
-  BoundTable<EventInfo, EventLook> events_;
+  BoundTable<EventInfo, EventEvaluation> events_;
 };
 
 }  // namespace popflow::topic

@@ -34,30 +34,30 @@ struct Problem {
 // ---- What is known of a state, and the numbers that are made of it. Whatever has a name and a
 // ---- number is declared together with its function.
 
-struct Look {
+struct Evaluation {
   double loss = 0;
   double least = 0;  ///< min_i y_i w'x_i
   double wrong = 0;  ///< share of examples on the wrong side
   double norm = 0;   ///< of w
 };
 
-const popflow::BoundTable<popflow::ObservableInfo, Look>& observables() {
-  static const popflow::BoundTable<popflow::ObservableInfo, Look> table(
+const popflow::BoundTable<popflow::ObservableInfo, Evaluation>& observables() {
+  static const popflow::BoundTable<popflow::ObservableInfo, Evaluation> table(
       {{{"loss", "L", "mean over the examples", "equation 1"},
-        [](const Look& look) { return look.loss; }},
+        [](const Evaluation& x) { return x.loss; }},
        {{"error_rate", "", "share of examples on the wrong side", ""},
-        [](const Look& look) { return look.wrong; }},
+        [](const Evaluation& x) { return x.wrong; }},
        {{"margin", "min_i y_i w'x_i/|w|", "signed distance of the nearest example", "theorem 3"},
-        [](const Look& look) { return look.least / look.norm; }},
+        [](const Evaluation& x) { return x.least / x.norm; }},
        {{"norm", "|w|", "grows as log t once all are on their sides", "theorem 3"},
-        [](const Look& look) { return look.norm; }}});
+        [](const Evaluation& x) { return x.norm; }}});
   return table;
 }
 
-const popflow::BoundTable<popflow::EventInfo, Look>& events() {
-  static const popflow::BoundTable<popflow::EventInfo, Look> table(
+const popflow::BoundTable<popflow::EventInfo, Evaluation>& events() {
+  static const popflow::BoundTable<popflow::EventInfo, Evaluation> table(
       {{{"separated", "all examples are on their sides"},
-        [](const Look& look) { return look.least; }}});
+        [](const Evaluation& x) { return x.least; }}});
   return table;
 }
 
@@ -155,18 +155,18 @@ class Logistic : public popflow::System,
     Eigen::Map<VectorXd>(dwdt.data(), X_.rows()).noalias() = X_ * work->numbers;
   }
   void observe(StateView w, double /*t*/, std::span<double> values) const override {
-    observables().evaluate(look(w), values);
+    observables().evaluate(x(w), values);
   }
   void event_functions(StateView w, double /*t*/, std::span<double> values) const override {
-    events().evaluate(look(w), values);
+    events().evaluate(x(w), values);
   }
   void field(std::string_view /*name*/, StateView w, double /*t*/,
              const popflow::FieldSink& sink) const override {
     sink(0, w);
   }
-  [[nodiscard]] double loss(StateView w, double /*t*/) const override { return look(w).loss; }
+  [[nodiscard]] double loss(StateView w, double /*t*/) const override { return x(w).loss; }
   [[nodiscard]] std::string outcome(StateView w, double /*t*/) const override {
-    return look(w).least > 0 ? "separated" : "mixed";
+    return x(w).least > 0 ? "separated" : "mixed";
   }
 
   void jacobian(StateView w, double /*t*/, Eigen::Ref<MatrixXd> j,
@@ -221,7 +221,7 @@ class Logistic : public popflow::System,
     h.noalias() = X_.transpose() * vector(w);
     h.array() *= y_.array();
   }
-  [[nodiscard]] Look look(StateView w) const {
+  [[nodiscard]] Evaluation x(StateView w) const {
     const auto work = work_.borrow();
     write_sides(w, work->h);
     return {.loss = work->h.unaryExpr(&cost).mean(),

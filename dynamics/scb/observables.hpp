@@ -11,7 +11,7 @@
 namespace popflow::scb {
 
 /// Evaluation of a state for the observables.
-struct Look {
+struct Evaluation {
   const ValueReport& V;
   const AttentionReport& A;
   double loss = 0;
@@ -22,13 +22,13 @@ struct Look {
 
 /// Evaluation of a state for the events: only what they need, because they are evaluated after
 /// every step.
-struct EventLook {
-  SignalLook<double> signals{};
+struct EventEvaluation {
+  SignalState<double> signals{};
   std::int8_t stage = 1;
 };
 
 /// End of a run, before and after rounding and normalising.
-struct EndLook {
+struct EndEvaluation {
   struct Side {
     const ValueReport& V;
     const AttentionReport& A;
@@ -40,8 +40,8 @@ struct EndLook {
   double below_threshold = 0;  ///< number of columns of A, after stage 1
 };
 
-const BoundTable<ObservableInfo, Look>& observable_table();
-const BoundTable<EventInfo, EventLook>& event_table();
-const BoundTable<FinalInfo, EndLook>& final_table();
+const BoundTable<ObservableInfo, Evaluation>& observable_table();
+const BoundTable<EventInfo, EventEvaluation>& event_table();
+const BoundTable<FinalInfo, EndEvaluation>& final_table();
 
 }  // namespace popflow::scb

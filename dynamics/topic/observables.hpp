@@ -17,7 +17,7 @@ struct RelativeAttention {
 
 /// Quantities from which the observables are computed, in symmetric coordinates and in full
 /// matrices.
-struct Look {
+struct Evaluation {
   double loss = 0;     ///< without the l2 term
   double penalty = 0;  ///< the l2 term
   double excess = undefined;
@@ -25,15 +25,15 @@ struct Look {
   double norm_value = 0, norm_logit = 0;
   double norm_key = undefined, norm_query = undefined;
 };
-const BoundTable<ObservableInfo, Look>& observables();
+const BoundTable<ObservableInfo, Evaluation>& observables();
 
 /// Quantities from which the events are computed; NaN for events that a variant lacks.
-struct EventLook {
+struct EventEvaluation {
   double norm_value = undefined;
   double norm_value_at_end = undefined;  ///< for training under uniform attention
   double norm_key = undefined;
   double norm_key_at_start = undefined;
 };
-const BoundTable<EventInfo, EventLook>& events();
+const BoundTable<EventInfo, EventEvaluation>& events();
 
 }  // namespace popflow::topic

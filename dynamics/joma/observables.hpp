@@ -7,7 +7,7 @@
 namespace popflow::joma {
 
 /// Evaluation of a state, from one pass over its tokens for each part.
-struct Look {
+struct Evaluation {
   double entropy = 0;  ///< entropy of the attention
   double learned_min = 0;
   double learned_max = 0;
@@ -38,7 +38,7 @@ POPFLOW_MATH_INLINE Number rising(const EntropyRate<Number>& rate) {
 }
 
 /// Table of the observables.
-const BoundTable<ObservableInfo, Look>& observable_table();
+const BoundTable<ObservableInfo, Evaluation>& observable_table();
 /// Table of the events.
 const BoundTable<EventInfo, EntropyRate<double>>& event_table();
 

@@ -7,7 +7,7 @@
 namespace popflow::joma_joint {
 
 /// Evaluation of a state for the observables.
-struct Look {
+struct Evaluation {
   const Flow& flow;
   const Point& at;
   const Theorem& theorem;
@@ -26,7 +26,7 @@ struct Rates {
 };
 
 /// Table of the observables.
-const BoundTable<ObservableInfo, Look>& observable_table();
+const BoundTable<ObservableInfo, Evaluation>& observable_table();
 /// Table of the events.
 const BoundTable<EventInfo, Rates>& event_table();
 

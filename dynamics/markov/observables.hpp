@@ -15,17 +15,17 @@ struct Gradient {
 };
 
 /// Quantities from which the observables are computed.
-struct Look {
+struct Evaluation {
   const Chain& chain;
   double e = 0, w = 0;
   const Gradient& by;
   double excess = 0;  ///< loss above the entropy rate
 };
-const BoundTable<ObservableInfo, Look>& observables();
+const BoundTable<ObservableInfo, Evaluation>& observables();
 
 /// Quantities from which the events are computed. The loss with the optimal bias depends on the
 /// slope alone, so it need not be evaluated.
-struct EventLook {
+struct EventEvaluation {
   double slope = 0;
   SlopeRange settled;  ///< slopes at which the loss is near its limit
 };
@@ -33,6 +33,6 @@ struct EventLook {
 /// Fraction of the initial excess loss at which the loss counts as settled.
 inline constexpr double kSettled = 0.01;
 
-const BoundTable<EventInfo, EventLook>& events();
+const BoundTable<EventInfo, EventEvaluation>& events();
 
 }  // namespace popflow::markov
