@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""How many instructions a step takes, against the counts kept in bench/instructions.json. Unlike a
-time, a count is the same on a busy machine, so checks of every change can see what it costs.
+"""Counts instructions per step and compares them with bench/instructions.json.
+
+Unlike times, counts are the same on a busy machine, so checks of every change can compare them.
 
   bench/instructions.py             compares; fails where a count is more than 3% above the kept one
   bench/instructions.py NAME ...    some of them
-  bench/instructions.py --write     keeps the counts
+  bench/instructions.py --write     stores the counts
 
-Valgrind counts, on a processor of its own making (with AVX2 where the machine has it, without
-AVX-512), one thread. Each count is the difference of a longer and a shorter run over the difference
-of their steps: what starting takes drops out. The program is build/release/popflow, or the one that
-POPFLOW names.
+Valgrind simulates the processor (with AVX2 if the machine has it, without AVX-512) and counts, on one
+thread. A count is the difference of a longer and a shorter run divided by the difference of their steps,
+so that start-up cancels. The program is build/release/popflow, or the one that POPFLOW names.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("POPFLOW", ROOT / "build/release/popflow")).resolve()
 KEPT = Path(__file__).with_suffix(".json")
-ALLOWED = 0.03  # for other versions of the libraries
+ALLOWED = 0.03  # allows other versions of the libraries
 
 
 @dataclass(frozen=True)
 class Work:
-    """A command with a place {} for its length, and two lengths; `each` is the steps in one of it."""
+    """A command with a placeholder {} for its length, two lengths, and `each` steps per length."""
 
     command: str
     short: int
@@ -41,7 +41,7 @@ class Work:
     each: int = 1
 
     def count(self) -> int:
-        """Instructions of a step."""
+        """Returns the instructions per step."""
         more = self.instructions(self.long) - self.instructions(self.short)
         return round(more / ((self.long - self.short) * self.each))
 
@@ -94,7 +94,7 @@ def main() -> int:
     if shutil.which("valgrind") is None:
         sys.exit("instructions: valgrind is missing; scripts/setup --bench installs it.")
     if "avx2" not in Path("/proc/cpuinfo").read_text():
-        print("instructions: without AVX2 other instructions are used: nothing was compared.")
+        print("instructions: this machine has no AVX2, so counts cannot be compared.")
         return 0
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     above = 0

@@ -1,4 +1,4 @@
-"""Measuring: popflow and its peers in turn, so that all see the same machine, and what is kept of it."""
+"""Times popflow and its peers in turn, so that all see the same machine, and stores results."""
 
 import json
 import os
@@ -11,12 +11,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 REPETITIONS = 3
-MOST_REPETITIONS = 25  # of what takes little time, five seconds of it
-SHORT = 0.5  # seconds; of less a good part may be what others have left in caches and memory
+MOST_REPETITIONS = 25  # most repetitions of short work, at most five seconds in all
+SHORT = 0.5  # seconds; shorter work depends on caches and memory that other programs left
 
 
 def machine():
-    """What figures depend on."""
+    """Returns the machine's properties that timings depend on."""
     def first(path, begin):
         with open(path) as lines:
             return next(line.split(":")[1].strip() for line in lines if line.startswith(begin))
@@ -32,7 +32,7 @@ def version(program):
 
 
 def store(name, measured, program, before):
-    """Keeps a result, with the machine and its load averages (1, 5 and 15 minutes)."""
+    """Stores a result with the machine and its load averages (1, 5 and 15 minutes)."""
     RESULTS.mkdir(exist_ok=True)
     versions = {"popflow": version(program), **measured.pop("versions", {})}
     whole = {**measured, "machine": machine(), "load": {"before": before, "after": os.getloadavg()},
@@ -41,27 +41,27 @@ def store(name, measured, program, before):
 
 
 def stored(name):
-    """A result that was kept, or None."""
+    """Returns a stored result, or None."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
 class Process:
-    """A peer that has compiled and agreed, and repeats its work when asked."""
+    """A running peer that has compiled, agrees with popflow, and repeats its work on request."""
 
     def __init__(self, peer, checked, timed, share):
         self.name, self.share = peer.name, share
         python = ROOT / peer.python
         if not python.exists():
             sys.exit(f"{peer.python} is missing: scripts/setup --peers makes it")
-        # NumPy's rows are a thread's work each.
+        # One BLAS thread, since NumPy's peers start a thread per row of work.
         surroundings = {**os.environ, "OPENBLAS_NUM_THREADS": "1"} if peer.name == "NumPy" else None
         self.process = subprocess.Popen(
             [python, ROOT / "bench" / "peers" / peer.script, peer.work, checked, timed],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=surroundings)
         self.told = json.loads(self.answer())
         if any(not apart <= limit for apart, limit in self.told["agreement"].values()):
-            sys.exit(f"{peer.script} {peer.work} does other work than popflow: "
+            sys.exit(f"{peer.script} {peer.work} disagrees with popflow: "
                      f"{self.told['agreement']}")
 
     def answer(self):
@@ -71,7 +71,7 @@ class Process:
         return line
 
     def seconds(self):
-        """Of popflow's work, from what the peer takes for a part of the whole program's."""
+        """Returns the peer's seconds for popflow's work, scaled from the part that the peer does."""
         print(file=self.process.stdin, flush=True)
         return json.loads(self.answer()) / self.told["part"] * self.share
 
@@ -81,7 +81,7 @@ class Process:
 
 
 def popflow(program, words, file, threads=2):
-    """Seconds of a whole program."""
+    """Returns the seconds of a whole program."""
     begin = time.perf_counter()
     subprocess.run([program, *words.split(), "--threads", str(threads), "--quiet", "--force", "-o",
                     file], check=True)
@@ -89,15 +89,17 @@ def popflow(program, words, file, threads=2):
 
 
 def warmed(taken, work):
-    """Short work is done twice, popflow's and the peers' alike, and the second time counts: neither pays
-    for caches that the other filled, nor for memory that a virtual machine took back meanwhile."""
+    """Repeats short work of popflow and peers once before the timing.
+
+    So none pays for caches that another program filled or for memory that the virtual machine reclaimed.
+    """
     if taken < SHORT:
         work()
     return work()
 
 
 def row(row, program):
-    """Measures a row and keeps it."""
+    """Measures a row and stores the result."""
     before = os.getloadavg()
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
         checked, timed, again = (f"{folder}/{name}.h5" for name in ("checked", "timed", "again"))

@@ -1,4 +1,4 @@
-"""The measured parts of docs/performance.md, made of what bench/results holds."""
+"""Writes the measured parts of docs/performance.md from bench/results."""
 
 import re
 import statistics
@@ -12,20 +12,20 @@ PART = re.compile(r"(<!-- measured: ([\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 
 def seconds(t):
-    """In a unit in which it has one to three digits before the point."""
+    """Returns a duration in a unit with one to three digits before the point."""
     unit, size = next((u for u in (("s", 1), ("ms", 1e-3)) if t >= u[1]), ("us", 1e-6))
     number = t / size
     return f"{number:.{max(0, 2 - len(str(int(number))) + 1)}f} {unit}"
 
 
 def apart(agreement):
-    """The largest difference, relative or in standard errors; each row has one kind."""
+    """Returns the largest difference from the peer: relative, or in standard errors."""
     largest, limit = max(agreement.values(), key=lambda found: found[0] / found[1])
     return f"{largest:.1f} s.e." if limit > 1 else f"{largest:.0e}"
 
 
 def load(result):
-    """Of the last minute, before and after."""
+    """Returns the one-minute load averages before and after."""
     before, after = (result["load"][when][0] for when in ("before", "after"))
     return f"{before:.1f}, {after:.1f}"
 
@@ -61,7 +61,7 @@ def part_lines(name):
 
 
 def machines(names):
-    """Which machine, load and versions the results have: a line for each that differs."""
+    """Returns a line per distinct machine, load and versions among the results."""
     found = {}
     for name in names:
         result = measure.stored(name)
@@ -77,7 +77,7 @@ def machines(names):
 
 
 def measured(name):
-    """The lines of one part of the page."""
+    """Returns the lines of one part of the page."""
     if name == "peers":
         return "".join([*peer_lines(), *machines(row.name for row in rows.ROWS)])
     lines = [*part_lines(name), *machines([name])]

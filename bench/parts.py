@@ -1,6 +1,7 @@
-"""What is held against the machine's limits, or against popflow itself: shares of the processor's time,
-kernels, whole programs, sweeps, two threads.
-Each part measures into a dictionary of seconds, bytes and the like, and makes lines of a table of it."""
+"""Measurements against the machine's limits or against popflow itself.
+
+Parts are kernels, whole programs, sweeps, threads and shares of processor time. Each part measures into a
+dictionary (seconds, bytes, ...) and turns it into lines of a table."""
 
 import json
 import os
@@ -17,7 +18,7 @@ import shares
 
 
 def interleaved(works):
-    """Results of each of several functions, run in turn."""
+    """Returns the results of several functions, run in turn."""
     found = {name: [] for name in works}
     for _ in range(measure.REPETITIONS):
         for name, work in works.items():
@@ -31,7 +32,7 @@ def medians(found):
 
 # ---- kernels, by Google Benchmark
 
-STEPS = 64  # of an iteration of the kernels sgd/... and sde_isotropic
+STEPS = 64  # steps per iteration of the kernels sgd/... and sde_isotropic
 
 JOMA = {
     "joma_rhs/drive_exp": "right-hand side, drives, exp attention (one exponential a token)",
@@ -45,7 +46,7 @@ JOMA = {
 
 
 def kernels(build, chosen):
-    """Those whose names a regular expression finds: seconds, and rates where they are known."""
+    """Runs the kernels that match a regular expression; returns seconds, and rates if known."""
     benchmark = build / "bench" / "popflow_bench"
     if not benchmark.exists():
         sys.exit(f"{benchmark} is missing: cmake --preset bench && cmake --build --preset bench")
@@ -117,7 +118,7 @@ PROGRAMS = {
 
 
 def run(program, words):
-    """Seconds, peak bytes and file bytes of a run."""
+    """Returns seconds, peak bytes and file bytes of a run."""
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
         file = pathlib.Path(folder) / "run.h5"
         begin = time.perf_counter()
@@ -155,8 +156,8 @@ def program_lines(found):
 
 FLOWS = ("markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 "
          "--t-end {t_end} --threads {threads}")
-# Cells of 1 ms to 10 s would take too long here; these take from 0.2 ms to 0.2 s, and there are so
-# many that the last of them, which a thread computes alone, is 1 per cent of the whole.
+# Cells take from 0.2 ms to 0.2 s. There are so many that the last one, which a thread computes alone, is
+# 1% of the whole.
 MIXED = ("markov --over problem-seed=1..60 --over steps=20,200,2000,20000 --mode sgd "
          "--batch-size 16 --learning-rate 0.05 --threads {threads}")
 RANKS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -165,7 +166,7 @@ RANKS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CO
 
 
 def sweep(program, words, launcher=()):
-    """Seconds of one sweep, the start of the process and the file included."""
+    """Returns the seconds of one sweep, including process start and file."""
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
         begin = time.perf_counter()
         subprocess.run([*launcher, program, "sweep", *words.split(), "--quiet", "-o",
@@ -204,8 +205,8 @@ def sweep_lines(found):
 
 # ---- threads
 
-# Of every system and mode, work that is large enough for two threads, and long enough that the start of
-# the program and its file, which no thread shortens, are a small part of it.
+# Work of every system and mode, large enough for two threads, and long enough that program start and file,
+# which are serial, are a small part.
 JOINT = "run joma-joint --saves 2 --state ends --batch-size 64 --context-length 100"
 TOPIC = ("run topic --saves 2 --state ends --learning-rate 1 --batch-size 16 --document-length 200 "
          "--runs 4")

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""How many ranks can one writer feed? A sweep of trivial cells over many ranks of this machine, which
-share its cores: messages a cell, the writer's share of the time, and from these, for cells of given
-length, the number of ranks at which the first rank has no time left.
+"""Estimates how many ranks one writer can feed.
+
+Runs a sweep of trivial cells over many ranks that share this machine's cores. From messages per cell and
+the writer's share of the time it computes, for cells of given length, the number of ranks at which the
+writing rank is busy all the time.
 
     bench/ranks.py POPFLOW [RANKS [CELLS]]
 """

@@ -1,8 +1,8 @@
-"""The work that popflow and its peers are timed with: a row of the page each.
+"""Workloads for timing popflow against its peers; each is a row of docs/performance.md.
 
-popflow works as a whole program on two threads, the start of the process and the file included, unless
-a row says otherwise; peers are compiled, and keep their ends in memory. `wanted` is how many times
-popflow's speed is meant to be the peer's.
+popflow is timed as a whole program on two threads, including process start and file, unless a row says
+otherwise. Peers are timed after compilation and keep their results in memory. `wanted` is the target
+ratio of popflow's speed to the peer's.
 """
 
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ class Peer:
     name: str
     script: str  # in bench/peers
     work: str
-    python: str = "build/peers/bin/python"  # of scripts/setup --peers
+    python: str = "build/peers/bin/python"  # made by scripts/setup --peers
 
 
 @dataclass(frozen=True)
 class Row:
     name: str
     title: str
-    words: str  # popflow's, in checks and timings
+    words: str  # popflow's command line, for checks and timings
     peers: list[Peer]
     wanted: float
-    checked: str = ""  # further words of what both must agree on
-    timed: str = ""  # and of what is timed
-    less: str = ""  # further words of a program with fewer steps, whose time is taken off
-    less_units: int = 0  # of the work in that
-    units: int = 1  # in what is left of what is timed
+    checked: str = ""  # further words for the check of agreement
+    timed: str = ""  # further words for the timing
+    less: str = ""  # further words for a shorter run, whose time is subtracted
+    less_units: int = 0  # units of work in the shorter run
+    units: int = 1  # units of work in the difference of the two runs
     unit: str = ""
 
 
@@ -40,12 +40,12 @@ def optax(script):
 
 
 def diffrax(script):
-    """It bounds the root of the mean square of the state's errors, as popflow with RMS does."""
+    """Compares diffrax and popflow with the same error norm, the root mean square over the state."""
     return Peer("diffrax", script, "flow")
 
 
 def by_entry(script):
-    """With the norm that is popflow's default: each entry keeps its tolerance."""
+    """Compares diffrax and popflow with popflow's default error norm: every entry within tolerance."""
     return Peer("diffrax, each entry", script, "flow-by-entry")
 
 

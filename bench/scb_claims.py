@@ -1,13 +1,16 @@
 #!/usr/bin/python3
-"""Long tables beside the claims of the sparse contextual bigram's paper (Ren, Wang, Lee 2024),
-whose verdicts are in docs/claims.md: what comes out, with its uncertainty.
+"""Measures long tables for the claims of the paper on sparse contextual bigrams.
+
+The paper is by Ren, Wang and Lee (2024). The verdicts are in docs/claims.md; these tables have the
+numbers with their uncertainties.
 
   bench/scb_claims.py            all of them, in short forms of at most half an hour each
   bench/scb_claims.py l1 size    some of them
   bench/scb_claims.py --long     at the paper's sizes, where the short form is smaller
 
-docs/scb-claims.md has the tables and what to make of them. Maps are sweeps; what depends on the
-end of another run (a transfer, a second stage, the next learning rate to try) is a run of its own.
+docs/scb-claims.md has the tables and their interpretation. Maps are sweeps. Work that
+depends on the end of another run (a transfer, a second stage, the next learning rate) is done by
+single runs.
 """
 
 import argparse
@@ -42,7 +45,7 @@ def cell(value):
 
 
 def mean(values):
-    """Mean and standard error of those that are numbers."""
+    """Returns mean and standard error of the finite values."""
     values = np.ravel(values)[np.isfinite(np.ravel(values))]
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return Estimate(values.mean() if len(values) else np.nan, error)
@@ -54,12 +57,12 @@ def spread(values):
 
 
 def band(values):
-    """Mean, least and most."""
+    """Returns mean, minimum and maximum as text."""
     return f"{np.nanmean(values):.3g} [{np.nanmin(values):.3g}, {np.nanmax(values):.3g}]"
 
 
 def pick(data, *names):
-    """The last values of a run's variables."""
+    """Returns the last values of a run's variables."""
     return [float(np.ravel(data[name])[-1]) for name in names]
 
 
@@ -67,8 +70,8 @@ def pick(data, *names):
 
 
 def largest_stable_rates(batch_sizes, rates, **options):
-    """For each batch size the largest learning rate at which all runs end below the loss they start
-    from."""
+    """Returns, per batch size, the largest learning rate at which all runs end below their initial
+    loss."""
     found = {}
     for rate in rates:
         left = [size for size in batch_sizes if size not in found]
@@ -81,8 +84,10 @@ def largest_stable_rates(batch_sizes, rates, **options):
 
 def l1(long, cells=((500, 2, (64, 128, 256), 8, 4), (500, 3, (64, 128, 256), 8, 4),
                     (5000, 2, (64,), 4, 2))):
-    """SGD in two stages against plain SGD, each at its largest stable learning rate, and what of
-    the difference is due to the learning rate, the stages and l1: one at a time."""
+    """Compares two-stage SGD with plain SGD, each at its largest stable learning rate.
+
+    Then changes learning rate, stages and l1 one at a time, to attribute the difference.
+    """
     if long:
         cells = [(5000, S, (64, 128, 256), 8, 4) for S in (2, 3)]
     rows = []
@@ -90,7 +95,7 @@ def l1(long, cells=((500, 2, (64, 128, 256), 8, 4), (500, 3, (64, 128, 256), 8, 
         problem = {**SMALL, "context_length": T, "sparsity": S}
         flow = popflow.run("scb", **problem, **SUPPORT, saves=2)
         length = {**problem, "t_end": times * flow.time_of.boosted}
-        # In stage 2 the attention's sums relax at rate T |mu|^2.
+        # In stage 2 the sums of the attention weights relax at rate T |mu|^2.
         bound = 2 / (T * float((flow.popflow.group("problem").mu**2).sum()))
         rates = [1.6 / 2**k for k in range(16)]
         plain = largest_stable_rates(batch_sizes, rates, runs=runs // 2, **length)
@@ -122,7 +127,7 @@ def l1(long, cells=((500, 2, (64, 128, 256), 8, 4), (500, 3, (64, 128, 256), 8, 
 
 
 def growth(long, ends=(50, 100, 200, 400, 800, 1600), saves=2001):
-    """With l1 and no early stop the distances grow after the loss has converged."""
+    """Measures how the distances grow after the loss has converged, with l1 and no early stop."""
     del long
     problem = {"vocab_size": 10, "context_length": 5000, "plateau_time": 0, **SUPPORT, **TWO_STAGES}
     items = ["excess_loss", "distance_P", "distance_Q", "signal_V", "signal_A", "distance_P_after",
@@ -152,8 +157,10 @@ def growth(long, ends=(50, 100, 200, 400, 800, 1600), saves=2001):
 
 
 def size(long, T=100000, vocabularies=(100, 500), rates=(0.05, 0.001)):
-    """Population gradient plus isotropic noise, and sampled SGD: each stage at a learning rate of
-    its own, the second from the first one's end."""
+    """Runs the population gradient with isotropic noise, and sampled SGD, at the paper's sizes.
+
+    Each stage has its own learning rate; stage 2 starts at the end of stage 1.
+    """
     del long
     noise = {"mode": "sde", "method": "gradient_descent", "noise": "isotropic", "noise_scale": 1e-4}
     cases = [(f"noise, N = {N}", N, noise, rates[0]) for N in vocabularies]
@@ -181,7 +188,7 @@ def size(long, T=100000, vocabularies=(100, 500), rates=(0.05, 0.001)):
             if np.isnan(found):
                 break
             start = {**TWO_STAGES, "init_from": run.popflow.path}
-    # Of the program, or of this script, if that has more: a child begins as its copy.
+    # The larger of program and script: a forked child starts as a copy of the script.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     table(f"3. T = {T}; peak memory {peak:.2f} GiB",
           ["what", "stage", "learning rate", "steps", "wall time", "a step", "flow: boosted at t",
@@ -193,23 +200,27 @@ def size(long, T=100000, vocabularies=(100, 500), rates=(0.05, 0.001)):
 
 
 def transfer(long, T=1000, pairs=8, shares=(0, 0.5, 0.75, 1)):
-    """From another chain's trained V: what it is correlated with, and when stage 1 ends."""
+    """Starts from another chain's trained V; reports its correlations and when stage 1 ends."""
     T, pairs = (5000, 20) if long else (T, pairs)
     base = {"vocab_size": 10, "context_length": T, "sparsity": 2, "transition_concentration": 0.1,
             "saves": 2}
     sampled = {"batch_size": 64, "learning_rate": 0.02, "runs": 4}
 
     def boosted(run):
-        """The mean first passage; without one a run counts at its end. Runs that diverge are left
-        out: they may pass it by that."""
+        """Returns the mean first-passage time; a run without a passage counts with its end time.
+
+        Diverged runs are left out, since divergence can fake a passage.
+        """
         times = np.nan_to_num(run.time_of.boosted, nan=float(run.time[-1]))
         if "run" in run.dims:
             times = times[completed(run)]
         return float(np.mean(times)) if np.size(times) else np.nan
 
     def pair(seed, share):
-        """A chain with a part of another's transitions and positions of its own, learned from
-        scratch and from the other's V."""
+        """Learns a chain from scratch and from another chain's V.
+
+        The chains share a part of their transitions and differ in their positions.
+        """
         before, other = (popflow.run("scb", **base, **SUPPORT, problem_seed=number)
                          for number in (seed, 1000 + seed))
         theirs, own = (run.popflow.group("problem") for run in (before, other))
@@ -244,7 +255,7 @@ def transfer(long, T=1000, pairs=8, shares=(0, 0.5, 0.75, 1)):
 
 
 def softmax(long, lengths=(100, 400), runs=8):
-    """Softmax and linear attention come to the same pattern; softmax needs no l1."""
+    """Compares the patterns that softmax (without l1) and linear attention learn."""
     rows, sampled = [], []
     rounding = {"rounding": 0.125}
     for T in (100, 400, 1600) if long else lengths:

@@ -1,7 +1,6 @@
-"""What takes the processor's time in rows that stay below what is wanted: shares by functions, as Linux's
-sampling profiler sees them.
+"""Profiles the rows that miss their target: shares of processor time by function, from Linux perf.
 
-A row that takes off the time of a program with fewer steps is measured so here, too."""
+Rows that subtract the time of a shorter run are profiled in the same way."""
 
 import pathlib
 import re
@@ -16,8 +15,7 @@ import rows
 
 PRODUCTS = "products of matrices", r"\bmultiply_(avx512|avx2)\b|\bmultiply<"
 
-# By row: its name here; what takes time, and the functions that do it. A function that fits several counts
-# for the first.
+# Per row: its name here, and groups of functions. A function that fits several groups counts for the first.
 JOINT_FLOW = [PRODUCTS, ("sums of slopes and errors", r"ThreadedAlgebra"),
               ("attention", r"joma_joint::kernels::")]
 SHARES = {
@@ -45,7 +43,7 @@ LINE = re.compile(r"\s*(\d+)\s+\[(.)\]\s+(.*)")
 
 
 def samples(program, words):
-    """How many each function has in a run, by its name."""
+    """Returns the number of samples of each function in a run, by name."""
     if shutil.which("perf") is None:
         sys.exit("perf is missing: scripts/setup --bench installs it")
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
@@ -76,7 +74,7 @@ def grouped(found, groups):
 
 
 def share(program, row, groups):
-    """Samples of each group in a row: medians over repetitions."""
+    """Returns the samples of each group in a row: medians over repetitions."""
     repeated = []
     for _ in range(measure.REPETITIONS):
         sums = grouped(samples(program, f"{row.words} {row.timed}"), groups)
@@ -94,7 +92,7 @@ def measure_shares(program, _build):
 
 
 def without_the_rest(name, part):
-    """How many times as fast as its peers popflow would be if only `part` of its time were left."""
+    """Returns the ratio to the peers if only `part` of popflow's time were left."""
     result = measure.stored(name)
     if result is None:
         return ""

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
-"""How many right-hand sides the adaptive methods take for how small an error, on every system.
+"""Counts right-hand sides of the adaptive methods against their error, on every system.
 
     bench/work_precision.py PROGRAM            prints the table of docs/numerics.md
     bench/work_precision.py PROGRAM --points   prints each tolerance, too
 
-The error is the largest one of the state's fields at the end, relative to the field's largest entry,
-against fehlberg78 at rtol 1e-14, the tightest that there is. Between tolerances, which are decades apart
-from 1e-4 to 1e-13, the number of right-hand sides is interpolated in logarithms. Counts, not times: they
-are the same on every machine.
+The error is the largest error of the final state's fields, relative to each field's largest entry, against
+fehlberg78 at rtol 1e-14 (the tightest). Tolerances are decades from 1e-4 to 1e-13; counts between them
+are interpolated in logarithms. Counts, unlike times, are the same on every machine.
 """
 
 import os
@@ -34,7 +33,7 @@ REFERENCE = ("fehlberg78", 1e-14)
 
 
 def end_of(program, name, method, rtol, folder):
-    """The fields of the state at the end, and the right-hand sides it took."""
+    """Returns the fields of the final state and the number of right-hand sides."""
     path = os.path.join(folder, "run.h5")
     words = [program, "run", name.split(",")[0], *SYSTEMS[name], "--method", method, "--rtol", str(rtol),
              "--atol", str(1e-2 * rtol), "--saves", "2", "--state", "ends", "--quiet", "--force",
@@ -53,9 +52,9 @@ def error(state, reference):
 
 
 def evaluations_at(points, wanted):
-    """Right-hand sides with which the error is the wanted one; NaN if it is not reached."""
+    """Returns the number of right-hand sides at the wanted error; NaN if no run reaches it."""
     errors, counts = np.array(points).T
-    # The least that an error at most so small takes.
+    # Least count among runs with at most this error, so that the curve is monotone.
     best = np.minimum.accumulate(errors[np.argsort(counts)])
     counts = np.sort(counts)
     if best[-1] > wanted:

@@ -1,10 +1,10 @@
-"""Alias tables (Walker 1977, Vose 1991), by which all peers draw tokens."""
+"""Alias tables (Walker 1977, Vose 1991) for drawing tokens, used by all peers."""
 
 import numpy as np
 
 
 def alias_table(weights):
-    """n places: the share of each that belongs to its own index, and the index that has the rest."""
+    """Returns, per place, the probability of its own index and the alias that has the rest."""
     n = len(weights)
     share = np.asarray(weights, float) / np.sum(weights) * n
     other = np.arange(n)
@@ -19,6 +19,6 @@ def alias_table(weights):
 
 
 def alias_tables(columns):
-    """Those of the columns of a matrix, a row each."""
+    """Returns the alias tables of a matrix's columns, as rows."""
     own, other = zip(*map(alias_table, columns.T))
     return np.array(own), np.array(other)

@@ -1,4 +1,4 @@
-"""What the peers in JAX share: 64-bit numbers, flows by diffrax, ensembles of noisy runs."""
+"""Common parts of the peers in JAX: 64-bit numbers, flows by diffrax, ensembles of noisy runs."""
 
 import diffrax
 import jax
@@ -12,15 +12,16 @@ NOISE = ("jax",)
 
 
 def largest(errors):
-    """The norm of popflow's steps: each entry of the state is to keep its tolerance. diffrax by itself
-    takes the root of the mean square over the whole state."""
+    """Returns popflow's error norm, the maximum over entries; diffrax's default is the root mean square."""
     return jnp.max(jnp.stack([jnp.abs(e).max() for e in jax.tree_util.tree_leaves(errors)]))
 
 
 def solver(rhs, run, scales, **norm):
-    """start -> (end, statistics): Dormand and Prince's steps, the tolerances of popflow's run. Its absolute
-    one is atol times the natural scale of a field (`scales`, as the state), so diffrax, which has one
-    for all, integrates each field in units of its scale."""
+    """Returns a function start -> (end, statistics) by Dormand and Prince's method with popflow's tolerances.
+
+    popflow's absolute tolerance is atol times the natural scale of a field (`scales`, shaped as the state).
+    diffrax has one tolerance for all fields, so each field is integrated in units of its scale.
+    """
     steps = diffrax.PIDController(rtol=run.parameter("rtol"), atol=run.parameter("atol"), **norm)
     each = jax.tree_util.tree_map
 
@@ -37,8 +38,11 @@ def solver(rhs, run, scales, **norm):
 
 
 def flow(problem, limit=1e-6, **norm):
-    """The work of a flow. `problem(run)` is its right-hand side, its start, popflow's fields as functions of
-    the state, by name, and the natural scales of the state."""
+    """Returns the work of a flow.
+
+    `problem(run)` returns the right-hand side, the start, popflow's fields as functions of the state by name,
+    and the natural scales of the state.
+    """
     def work(checked, timed):
         rhs, start, fields, scales = problem(checked)
         end, _ = solver(rhs, checked, scales, **norm)(start)
@@ -55,11 +59,14 @@ def flow(problem, limit=1e-6, **norm):
 
 
 def noise(problem, judged, ensemble=jax.lax.map, generator="unsafe_rbg", shorter=1):
-    """The work of noisy runs. `problem(run)` makes of a key and a number of steps a run's last state, a
-    dictionary of popflow's fields; `judged(state)` are the numbers, by name, whose law must be
-    popflow's. `ensemble` is side_by_side or, where one run alone keeps the cores busy, one after the
-    other. `generator` is XLA's Philox, or JAX's own threefry2x32, whichever is faster. What is
-    timed are `shorter` times fewer steps than popflow takes."""
+    """Returns the work of noisy runs.
+
+    `problem(run)` returns a function of a key and a number of steps that gives a run's last state, a
+    dictionary of popflow's fields. `judged(state)` returns the numbers, by name, whose law must equal
+    popflow's. `ensemble` is side_by_side, or sequential if one run keeps all cores busy. `generator` is XLA's
+    Philox or JAX's threefry2x32, whichever is faster. The timing takes `shorter` times fewer steps than
+    popflow.
+    """
     def runs(run, steps):
         path = problem(run)
         keys = jax.random.split(jax.random.key(1, impl=generator), run.parameter("runs"))
@@ -81,8 +88,10 @@ def noise(problem, judged, ensemble=jax.lax.map, generator="unsafe_rbg", shorter
 
 
 def steps_of(run, velocity):
-    """steps(start, keys): the state after a step of the run's update rule for each key, along
-    velocity(x, key); momentum and Adam are optax's."""
+    """Returns steps(start, keys), the state after one step of the run's update rule per key.
+
+    Gradients are -velocity(x, key); momentum and Adam are optax's.
+    """
     name, rate = run.parameter("optimizer"), run.parameter("learning-rate")
     if name == "sgd":
         def plain(x, key):

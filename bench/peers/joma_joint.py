@@ -1,7 +1,7 @@
 """`joma-joint` (softmax, identity, cross-entropy) in JAX: the flow by diffrax, SGD, and the SDE.
 
-Contexts are columns of shares: those of the classes in the flow, those of the sampled contexts in the
-other two, so that all three have the same two products with V.
+Contexts are columns of token shares: the classes' shares in the flow, those of sampled contexts in SGD and
+SDE. So all three have the same two products with V.
 """
 
 import draws
@@ -12,7 +12,7 @@ import peer
 
 
 class Problem:
-    """What popflow's file holds of the problem, and how contexts are drawn from it."""
+    """The problem in popflow's file, and the sampling of contexts."""
 
     def __init__(self, run):
         self.X, self.p = (run.problem(name) for name in ("X", "class_weight"))
@@ -25,7 +25,7 @@ class Problem:
         self.tokens = [jnp.asarray(table) for table in draws.alias_tables(self.X)]
 
     def draw(self, key, samples):
-        """Shares of the contexts of a batch, and their classes."""
+        """Returns the token shares of a batch's contexts, and their classes."""
         of_class, of_tokens = jax.random.split(key)
         c = drawn(of_class, (samples,), *self.classes)
         own, other = self.tokens
@@ -37,8 +37,11 @@ class Problem:
         return shares, jax.nn.one_hot(c, len(self.p), axis=0)
 
     def velocity(self, x, shares, own, weights):
-        """Minus the gradient of the weighted loss of contexts: columns of `shares` (tokens x contexts),
-        whose classes are columns of `own` (nodes x contexts), a one and zeros."""
+        """Returns minus the gradient of the contexts' weighted loss.
+
+        Contexts are columns of `shares` (tokens x contexts); `own` (nodes x contexts) holds their classes
+        as one-hot columns.
+        """
         e = shares * jnp.exp((x["z"] - x["z"].max()) / self.tau)[:, None]
         b = e / e.sum(0)
         h = x["V"].T @ b
@@ -51,14 +54,14 @@ class Problem:
 
 
 def drawn(key, shape, own, other):
-    """Indices from an alias table."""
+    """Draws indices from an alias table."""
     u = jax.random.uniform(key, shape) * len(own)
     place = u.astype(jnp.int32)
     return jnp.where(u - place < own[place], place, other[place])
 
 
 def moved(x, *steps):
-    """x plus steps, each a factor and a velocity."""
+    """Returns x plus steps, each a factor and a velocity."""
     return {name: x[name] + sum(h * v[name] for h, v in steps) for name in x}
 
 
@@ -86,8 +89,10 @@ def sgd(run):
 
 
 def sde(run):
-    """Euler and Maruyama's steps of a tenth of the learning rate, along a multiplier bootstrap of as many
-    samples as a batch has, drawn anew every ten steps."""
+    """Euler-Maruyama steps of a tenth of the learning rate.
+
+    The noise is a multiplier bootstrap of a batch of samples, drawn anew every ten steps.
+    """
     problem = Problem(run)
     B, h = problem.batch, problem.rate / 10
     scale = (problem.rate * h / B / (B - 1))**0.5

@@ -1,7 +1,7 @@
 """`markov` (optimal bias) in JAX: many flows by diffrax, SGD, and the SDE with the exact covariance.
 
-The gradient of the loss by the formulas of dynamics/markov/chain.cpp (p <= q), the covariance by those
-of dynamics/markov/noise.cpp.
+Formulas are those of dynamics/markov/chain.cpp for the gradient (p <= q) and of dynamics/markov/noise.cpp for
+the covariance.
 """
 
 import in_jax
@@ -20,7 +20,7 @@ class Chain:
         self.stay = self.pi0 * (1 - p) * self.pi1 * (1 - q)
 
     def by_slope(self, slope):
-        """dL/ds with the optimal bias."""
+        """Returns dL/ds with the optimal bias."""
         less = jnp.exp(-jnp.abs(slope) / 2)
         a, b = jnp.where(slope > 0, less, 1.0), jnp.where(slope > 0, 1.0, less)
         D = (self.q - self.p) / (self.p + self.q) * a
@@ -32,7 +32,7 @@ class Chain:
         return above / (a * a * (stay + self.pi1 * (1 - self.q)) + b * b * (change + self.change))
 
     def slopes(self, e, w):
-        """dL/ds, and the derivatives of the logits after a 0 and a 1 by (e, w)."""
+        """Returns dL/ds and the derivatives by (e, w) of the logits after a 0 and after a 1."""
         ww = w * jnp.abs(w)
         by0 = jnp.stack([-e, 0 * e])
         by1 = jnp.stack([e * (1 + 4 * ww), 4 * e * e * jnp.abs(w)])
@@ -54,7 +54,7 @@ def of_fields(x):
 # ---- sampled gradients
 
 def below(probability):
-    """What a random word of 32 bits is below with a probability."""
+    """Returns the bound that a random 32-bit word stays below with this probability."""
     return jnp.uint32(round(probability * 2**32))
 
 
@@ -124,7 +124,7 @@ def sde(run):
 # ---- flows
 
 def flows(checked, timed):
-    """Of a sweep over starts, all at once."""
+    """Returns the flows of a sweep over starts, computed together."""
     chain = Chain(timed)
     e, w = jnp.meshgrid(timed.file["e0"][()], timed.file["w0"][()], indexing="ij")
     starts = jnp.stack([e.ravel(), w.ravel()], -1)

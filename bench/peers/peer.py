@@ -1,9 +1,9 @@
-"""What the peers share: popflow's file of the same work, agreement with it, and being timed.
+"""Common parts of all peers: popflow's file of the same work, the check of agreement, and the timing.
 
-A peer is started as `SCRIPT WORK CHECKED TIMED` with two files of popflow's, which may be the same. It
-compiles, does the work of the first file and says how far apart the two ends are; then it does that of
-the second once for each line that it reads, and answers with the seconds. So a peer and popflow take
-turns. Its answers are lines of JSON; one that does other work than popflow ends without being timed.
+A peer is started as `SCRIPT WORK CHECKED TIMED` with two files of popflow, which may be the same. It
+compiles, does the work of the first file and reports how far apart the two final states are. Then it does
+the work of the second file once per line of input and answers with the seconds, so that peer and popflow
+take turns. Answers are lines of JSON. A peer that disagrees with popflow exits without being timed.
 """
 
 import importlib.metadata
@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Run:
-    """What popflow wrote of a run."""
+    """A run in a file of popflow."""
 
     def __init__(self, path):
         self.file = h5py.File(path)
@@ -30,40 +30,40 @@ class Run:
         return self.file["problem"][name][()]
 
     def betas(self):
-        """Adam's; beta2 is left to the rule where nobody gave it."""
+        """Returns Adam's betas; beta2 is the rule's default unless given."""
         return self.parameter("beta1"), self.parameter("beta2") or 0.999
 
     def steps(self):
-        """Of a noisy run, or of one by Euler's method."""
+        """Returns the number of steps of a noisy run or of Euler's method."""
         rate = self.parameter("learning-rate")
         if self.parameter("mode") == "sgd":
             return round(self.t_end / rate)
         return round(self.t_end / (self.parameter("dt") or rate / 10))
 
     def start(self, name):
-        """A field or an observable, at the start."""
+        """Returns a field or an observable at the start."""
         values = self.file[name]
         return values[0, 0] if self.noisy else values[0]
 
     def end(self, name):
-        """At the end; of noisy runs, of each."""
+        """Returns a field or an observable at the end, per run if runs are noisy."""
         values = self.file[name]
         return values[:, -1] if self.noisy else values[-1]
 
 
 class Agreement:
-    """How far apart the ends of the two are, by name, and how far they may be."""
+    """Differences of the final states by name, and their bounds."""
 
     def __init__(self):
         self.found = {}
 
     def close(self, name, peer, popflow, start=0.0, limit=1e-6):
-        """Largest difference of the ends, in parts of the largest change since the start."""
+        """Adds the largest difference of the final states, relative to the largest change since the start."""
         peer, popflow = np.asarray(peer), np.asarray(popflow)
         self._enter(name, np.abs(peer - popflow).max() / np.abs(popflow - start).max(), limit)
 
     def alike(self, name, peer, popflow, limit=5.0):
-        """Ends of independent runs: means and logarithms of standard deviations, in standard errors of
+        """Compares independent runs: means and logarithms of standard deviations, in standard errors of
         their difference. By chance a normal number exceeds 5 once in 1.7 million."""
         means, spreads = zip(*(_moments(np.asarray(runs)) for runs in (peer, popflow)))
         for what, ((a, of_a), (b, of_b)) in (("mean", means), ("spread", spreads)):
@@ -77,19 +77,19 @@ class Agreement:
 
 
 def _moments(x):
-    """(mean, its standard error) and (log of the standard deviation, its standard error)."""
+    """Returns mean and log standard deviation, each with its standard error."""
     n, s = len(x), x.std(ddof=1)
     fourth = max(((x - x.mean())**4).mean() / s**4, 3.0)
     return (x.mean(), s / n**0.5), (np.log(s), ((fourth - 1) / (4 * n))**0.5)
 
 
 def serve(work, agreement, packages, part=1, **facts):
-    """`work()` is one repetition, compiled already: this part of popflow's. `facts` tell of it."""
+    """Answers each line of input with the seconds of `work()`, already compiled; `facts` describe it."""
     print(json.dumps({"agreement": agreement.found, "part": part, "facts": facts,
                       "versions": {name: importlib.metadata.version(name) for name in packages}}),
           flush=True)
     if agreement.broken():
-        sys.exit(f"{sys.argv[0]}: other work than popflow's: {', '.join(agreement.broken())}")
+        sys.exit(f"{sys.argv[0]}: results disagree with popflow's: {', '.join(agreement.broken())}")
     for _ in sys.stdin:
         begin = time.perf_counter()
         work()
@@ -97,6 +97,6 @@ def serve(work, agreement, packages, part=1, **facts):
 
 
 def main(works):
-    """Runs the one of `works` that the command line names."""
+    """Runs the entry of `works` that the command line names."""
     name, checked, timed = sys.argv[1:]
     works[name](Run(checked), Run(timed))

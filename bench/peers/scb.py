@@ -1,19 +1,20 @@
-"""The sparse contextual bigram of a file of popflow's, for all peers of `scb`; a query's attention a_k is
-a row here, contiguous, as it is in popflow."""
+"""Sparse contextual bigram from popflow's file, for all peers of `scb`.
+
+A query's attention a_k is a contiguous row, as in popflow."""
 
 import numpy as np
 import peer
 
 
 def timed_steps(noisy):
-    """Of a peer's repetition, of Euler's steps: enough for a second or two."""
+    """Returns the number of Euler steps in a peer's repetition, enough for a second or two."""
     return 4 if noisy else 10
 
 
 class Bigram:
     def __init__(self, run):
         self.P, self.mu = run.problem("P"), run.problem("mu")
-        # A row a query: the positions that it attends to, and their weights.
+        # One row per query: the positions that the query attends to, and their weights.
         self.positions = np.ascontiguousarray(run.problem("Q_position").T)
         self.q = np.ascontiguousarray(run.problem("Q_value").T)
         self.N, self.T = len(self.mu), run.parameter("context-length")
@@ -24,12 +25,12 @@ class Bigram:
         self.A = np.full((self.N, self.T), 1 / self.T)
         self.h = run.parameter("dt") or 0.0
         self.steps = run.steps()
-        # Of isotropic noise in a step.
+        # Standard deviation of a step's isotropic noise.
         self.noise = run.parameter("noise-scale") * (
             run.parameter("learning-rate") / run.parameter("batch-size") * self.h)**0.5
 
     def agreement(self, ends, run, noisy):
-        """Of the peer's ends (V, A) of each run with those of popflow."""
+        """Compares the peer's final (V, A) of each run with popflow's."""
         popflow = run.end("V"), np.swapaxes(run.end("A"), -1, -2)
         agreement = peer.Agreement()
         if not noisy:
@@ -44,7 +45,7 @@ class Bigram:
 
 
 def euler(stepper, library, noisy):
-    """The work of Euler's steps by a class of steppers, of a problem, with noise or without, and a seed."""
+    """Returns the work of Euler steps by a stepper class of (problem, noise, seed)."""
     def serve(checked, timed):
         problem = Bigram(checked)
         ends = [stepper(problem, noisy, seed).run(problem.steps)

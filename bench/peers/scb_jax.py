@@ -1,4 +1,4 @@
-"""Euler's steps of `scb` in full coordinates in JAX, without and with isotropic noise."""
+"""Euler steps of `scb` in full coordinates in JAX, without and with isotropic noise."""
 
 import in_jax
 import jax

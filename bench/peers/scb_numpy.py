@@ -1,7 +1,7 @@
-"""Euler's steps of `scb` in full coordinates in NumPy, without and with isotropic noise, as a careful user
-writes them: in place, a row at a time so that it stays in the cache, rows shared among as many threads
-as there are cores (NumPy releases the interpreter's lock), each with a generator of its own (SFC64, the
-fastest that NumPy has)."""
+"""Euler steps of `scb` in full coordinates in NumPy, without and with isotropic noise.
+
+Written as a careful user would: in place, row by row to stay in the cache, with one thread per core (NumPy
+releases the interpreter's lock). Each thread has its own generator (SFC64, NumPy's fastest)."""
 
 import concurrent.futures
 import os

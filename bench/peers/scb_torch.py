@@ -1,7 +1,7 @@
-"""`scb` in PyTorch: Euler's steps in full coordinates, without and with isotropic noise, and sampled SGD.
+"""`scb` in PyTorch: Euler steps in full coordinates, without and with isotropic noise, and sampled SGD.
 
-Whole tensors, no loop over samples, no autograd: the gradient is written out, as popflow's is. Where a
-part of a sampled step has several natural forms each is timed first, and the fastest is taken.
+Uses whole tensors, no loop over samples, and no autograd: the gradient is written out, as in popflow. If a
+part of a sampled step has several natural forms, each is timed first and the fastest is used.
 """
 
 import os
@@ -44,7 +44,7 @@ class Euler:
             shift = shift - self.noise.mean(1)
             noise = p.noise * torch.randn_like(V)
             V += noise - noise.mean(0)
-        # shift + (1 - h VV) A in one pass.
+        # Computes shift + (1 - h VV) A in one pass.
         torch.add(shift[:, None], A, alpha=1 - p.h * VV, out=A)
         if self.noisy:
             A += self.noise
@@ -59,7 +59,7 @@ class Euler:
 # ---- sampled gradients
 
 def fastest(forms, *arguments):
-    """Of several functions that do the same."""
+    """Returns the fastest of several equivalent functions."""
     def seconds(function):
         function(*arguments)
         begin = time.perf_counter()
@@ -97,7 +97,7 @@ class Sgd:
 
         self.tokens = fastest([by_alias, by_bisection, by_multinomial])
         x, k = self.tokens(), torch.zeros(B, dtype=torch.long)
-        # u_i = sum_t a_k[t] e_(x_t).
+        # Computes u_i = sum_t a_k[t] e_(x_t).
         self.attended = fastest([
             lambda x, a: zeros.zero_().scatter_add_(1, x, a),
             lambda x, a: torch.bincount((x + offsets).view(-1), a.reshape(-1),
@@ -114,8 +114,7 @@ class Sgd:
             k, torch.zeros(B, T, dtype=torch.float64))
 
     def with_moments(self, run):
-        """One of torch.optim's for momentum and Adam, in its fastest form, along dense gradients;
-        None for plain SGD."""
+        """Returns torch.optim's momentum or Adam in its fastest form; None for plain SGD."""
         name = run.parameter("optimizer")
         if name == "sgd":
             return None
@@ -129,10 +128,10 @@ class Sgd:
         forms = []
         for form in ({"foreach": True}, {"foreach": False}, {"fused": True}):
             try:
-                made(**form).step()  # along 0
+                made(**form).step()  # first step with zero gradients
                 forms.append(form)
             except (TypeError, RuntimeError, ValueError):
-                pass  # this version has no such form on a processor
+                pass  # this version lacks the form on CPUs
         steps = {str(form): made(**form).step for form in forms}
         best = fastest(list(steps.values()))
         self.form = next(form for form in forms if steps[str(form)] == best)

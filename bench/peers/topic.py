@@ -11,7 +11,7 @@ import peer
 
 
 class Data:
-    """T topics of v words, tau of them in a document, and the masking."""
+    """Parameters of the data: T topics of v words, tau topics per document, and the masking."""
 
     def __init__(self, run):
         self.T, self.v, self.tau = (run.parameter(name) for name in (
@@ -35,9 +35,11 @@ SAME_WORD, SAME_TOPIC, OTHER_TOPIC, MASK_KEY, WORD_KEY, MASK_MASK = range(6)  # 
 
 
 def kinds(d):
-    """What a selected position shows, [MASK], a word of the document's topics or another one: how often,
-    the logit of the key [MASK], and of each class of words that it meets their number, frequency, logit
-    and share of the true words, and whether they are of its own topic."""
+    """Returns the kinds of selected positions: [MASK], a word of the document's topics, another word.
+
+    Each kind has its probability and the logit of the key [MASK]. Per class of words that a position
+    meets it has their number, frequency, logit, share of true words, and whether they are of its topic.
+    """
     known = d.p_c + d.p_r * d.tau / d.T
     itself = d.p_c / known
     any_word = (1 - itself) / d.inside
@@ -113,8 +115,10 @@ def flow(run):
 # ---- full matrices
 
 def documents(d, length, key, samples):
-    """What the positions of documents show, 0 being [MASK], their words, and how many positions are
-    selected: the first, as positions are all alike."""
+    """Draws documents: the shown symbols (0 is [MASK]), their true words, and the number of selected positions.
+
+    The selected positions are the first ones, since positions are exchangeable.
+    """
     of_topics, of_words, of_selection, of_masks, of_random = jax.random.split(key, 5)
     topics = jnp.argsort(jax.random.uniform(of_topics, (samples, d.T)), axis=1)[:, :d.tau]
     place = jax.random.randint(of_words, (samples, length), 0, d.inside)
@@ -127,8 +131,10 @@ def documents(d, length, key, samples):
 
 
 def sampled(d, length):
-    """Minus the weighted sum of the gradients, by W_V and Lambda, of a batch of documents. Keys are
-    counted, all symbols at once; queries are as many positions as are ever selected."""
+    """Returns minus the weighted sum of the gradients by W_V and Lambda of a batch of documents.
+
+    Keys are counted, all symbols at once; there are as many queries as positions are ever selected.
+    """
     mean = length * d.p_m
     most = min(length, int(mean + 8 * mean**0.5) + 1)
 
@@ -150,8 +156,11 @@ def sampled(d, length):
 
 
 def population(d):
-    """The loss over all sets of topics. The unnormalised output of a query is b + more sum_t g_t over the
-    topics of the document, so that the inner products of the g_t tell all documents' losses."""
+    """Returns the loss over all sets of topics.
+
+    The unnormalised output of a query is b + more sum_t g_t over the document's topics, so the inner
+    products of the g_t give the losses of all documents.
+    """
     sets = np.array([[t in members for t in range(d.T)]
                      for members in itertools.combinations(range(d.T), d.tau)], float)
     pairs = jnp.asarray(np.einsum("st,sr->str", sets, sets).reshape(len(sets), -1))
@@ -186,7 +195,7 @@ def population(d):
 
 
 def descended(d, x, steps, h, decay):
-    """x after a step h along minus the gradients by W_V and Lambda, and the l2 term's."""
+    """Returns x after a step h along minus the gradients by W_V and Lambda and of the l2 term."""
     dW, G = steps
     return {"W_V": x["W_V"] + h * dW - 2 * d.l2 * decay * x["W_V"],
             "W_K": x["W_K"] + h * x["W_Q"] @ G.T, "W_Q": x["W_Q"] + h * x["W_K"] @ G}
@@ -217,8 +226,10 @@ def sgd(run):
 
 
 def sde(run):
-    """Euler and Maruyama's steps of a tenth of the learning rate, along a multiplier bootstrap of as many
-    documents as a batch has, drawn anew every ten steps."""
+    """Euler-Maruyama steps of a tenth of the learning rate.
+
+    The noise is a multiplier bootstrap of a batch of documents, drawn anew every ten steps.
+    """
     d = Data(run)
     B, rate, length = (run.parameter(name) for name in (
         "batch-size", "learning-rate", "document-length"))
