@@ -51,8 +51,8 @@ Arguments parse(const Program& program, const Command& command,
   const options::Words words = options::tokenise(args, {&command.options});
   if (words.positional.size() != 1) {
     const bool none = words.positional.empty();
-    throw UsageError(program.name + " " + command.name + (none ? " needs " : " takes just ") +
-                     what + (none ? "" : "; '" + words.positional[1] + "' is a word too many"));
+    throw UsageError(program.name + " " + command.name + (none ? " needs " : " takes only ") +
+                     what + (none ? "" : ", but '" + words.positional[1] + "' follows it"));
   }
   Arguments arguments{words.positional.front(), Parameters(command.options)};
   for (const auto& [key, value] : words.options) {
@@ -63,7 +63,8 @@ Arguments parse(const Program& program, const Command& command,
 
 Screen screen_for(const Program& program, const Parameters& options) {
   const std::string& progress = options.word("progress");
-  // Output of a dry run or JSON is the command's only purpose, so `--quiet` does not suppress it.
+  // Output of a dry run or as JSON is the command's only purpose, so `--quiet` does not suppress
+  // it.
   const auto asked_for = [&](const char* name) {
     return options.find(name) != nullptr && options.flag(name);
   };
@@ -75,13 +76,13 @@ Screen screen_for(const Program& program, const Parameters& options) {
                                                 : Screen::Progress::automatic);
 }
 
-/// For a command that shares its work among ranks: only the first rank prints.
+/// Makes the screen of a command that shares its work among ranks: only the first rank prints.
 Screen screen_for_ranks(const Program& program, const Parameters& options) {
   return is_another_rank() ? Screen::standard(program.name, true, Screen::Progress::never)
                            : screen_for(program, options);
 }
 
-/// For a command that does not share its work among ranks.
+/// Makes the screen of a command that does not share its work among ranks.
 Screen screen_for_one(const Program& program, const std::string& command,
                       const Parameters& options) {
   Screen screen = screen_for(program, options);
@@ -106,7 +107,7 @@ ExitCode systems(const Program& program, const std::vector<std::string>& args) {
   return ExitCode::success;
 }
 
-/// Quoted for a shell, for the file's history.
+/// Formats the command line, quoted for a shell, for the file's history.
 std::string as_typed(const Program& program, const std::string& command,
                      const std::vector<std::string>& args) {
   std::string line = program.name + " " + command;
@@ -114,13 +115,13 @@ std::string as_typed(const Program& program, const std::string& command,
   return line;
 }
 
-/// A system and the words that are its options.
+/// System, and the words that are its options.
 struct Addressed {
   const SystemInfo& system;
   std::vector<std::string> options;
 };
 
-/// The system named by the first word or, if that word is an option, by the configuration.
+/// Finds the system that the first word names or, if that word is an option, the configuration.
 Addressed address(const Program& program, const std::string& command,
                   const std::vector<std::string>& args) {
   if (!args.empty() && !args.front().starts_with('-'))
@@ -128,14 +129,14 @@ Addressed address(const Program& program, const std::string& command,
   const std::string config = value_of(args, "--config");
   if (config.empty())
     throw UsageError(program.name + " " + command +
-                     " needs the name of a system before its options, or --config FILE that has "
-                     "one; " +
+                     " needs the name of a system before its options, or --config FILE with a line "
+                     "'system = NAME'; " +
                      system_names(program.catalogue));
   const std::string path = options::config_path(config);
   const std::string name = options::system_in_config(path);
   if (name.empty())
     throw UsageError("the configuration " + path +
-                     " has no 'system = NAME'; give the name of a system before the options");
+                     " has no line 'system = NAME'; give the name of a system before the options");
   try {
     return {system_called(program.catalogue, options::system_word(path, name)), args};
   } catch (const UsageError& error) {
@@ -143,7 +144,7 @@ Addressed address(const Program& program, const std::string& command,
   }
 }
 
-/// Reports which parts of the configuration are ignored.
+/// Prints which parts of the configuration are ignored.
 void remark(Screen& screen, const RunConfig& config, const std::string& command) {
   if (config.options.flag("quiet")) return;
   for (const std::string& remark : remarks_on_config(config, command)) screen.message(remark);
@@ -158,7 +159,7 @@ ExitCode run(const Program& program, const std::vector<std::string>& args) {
   return run_experiment(config, program.catalogue, screen);
 }
 
-/// Whether an option is among the words.
+/// Returns whether an option is among the words.
 bool has_option(const std::vector<std::string>& args, const std::string& option) {
   return std::any_of(args.begin(), args.end(), [&](const std::string& word) {
     return word == option || word.starts_with(option + "=");
@@ -185,7 +186,7 @@ ExitCode compare_finished(const Program& program, const std::vector<std::string>
 
 ExitCode compare_rungs(const Program& program, const std::vector<std::string>& args) {
   const bool from = has_option(args, "--from");
-  // Beside files that others made, popflow's rungs of a named system are computed.
+  // With files of other programs, popflow computes the rungs of the named system itself.
   const bool computes = from && (!args.front().starts_with('-') || has_option(args, "--config")) &&
                         all_of_others(value_of(args, "--from"));
   if (from && !computes) {
@@ -196,8 +197,7 @@ ExitCode compare_rungs(const Program& program, const std::vector<std::string>& a
   RunConfig config = parse_compare(system, options);
   if (!from && config.options.has("from"))
     throw UsageError("from = " + config.options.word("from") +
-                     " in a configuration has no place: it runs nothing, give --from on the "
-                     "command line");
+                     " stands in a configuration file; --from is allowed on the command line only");
   config.command_line = as_typed(program, "compare", args);
   Screen screen = screen_for_ranks(program, config.options);
   remark(screen, config, "compare");
@@ -232,10 +232,11 @@ ExitCode verify_one(const Program& program, const std::vector<std::string>& args
   return verify_system(config, program.catalogue, screen);
 }
 
-/// One line per file. Unreadable files are reported last and decide the exit code.
+/// Prints one line per file. Unreadable files are reported last and decide the exit code.
 ExitCode info_of_many(const Program& program, const options::Words& words) {
   if (!words.options.empty())
-    throw UsageError("--" + words.options.front().key + " is for one file; there are " +
+    throw UsageError("--" + words.options.front().key +
+                     " applies to a single file, but there are " +
                      std::to_string(words.positional.size()));
   const FilesTogether together = describe_files(words.positional);
   std::cout << together.page << std::flush;
@@ -254,8 +255,8 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
   const bool swept = kind == FileKind::sweep;
   for (const char* name : {"cell", "of"})
     if (options.has(name) && !swept)
-      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path +
-                       " is not one");
+      throw UsageError("--" + std::string(name) + " applies to files of sweeps only; " + path +
+                       " is not a sweep");
   const std::vector<std::string> ways = {"json", "cell", "of", "csv"};
   for (auto one = ways.begin(); one != ways.end(); ++one)
     for (auto other = one + 1; other != ways.end(); ++other)
@@ -273,8 +274,8 @@ ExitCode info(const Program& program, const std::vector<std::string>& args) {
                                 options.has("of") ? options.word("of") : "");
   } else if (kind == FileKind::comparison_of_sweeps) {
     if (options.flag("csv"))
-      throw UsageError("--csv is for files of runs and sweeps; " + path +
-                       " is a comparison of sweeps, whose maps are variables over the axes");
+      throw UsageError("--csv applies to files of runs and sweeps; " + path +
+                       " is a comparison of sweeps: its maps are variables over the axes");
     std::cout << describe_comparison(file);
   } else if (kind == FileKind::comparison) {
     if (options.flag("csv"))
@@ -303,8 +304,8 @@ ExitCode resume(const Program& program, const std::vector<std::string>& args) {
   const bool swept = kind == FileKind::sweep;
   for (const char* name : {"retry", "keep-going"})
     if (options.given(name) && !swept)
-      throw UsageError("--" + std::string(name) + " is for files of sweeps; " + path +
-                       " is not one");
+      throw UsageError("--" + std::string(name) + " applies to files of sweeps only; " + path +
+                       " is not a sweep");
   if (swept)
     return resume_sweep(path, changes,
                         {.retry = options.has("retry") ? options.word("retry") : "",
@@ -325,14 +326,15 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
   };
   const DataFile file(path);
   if (!options.has("output") && !options.has("script")) {
-    if (options.has("style")) throw UsageError("--style is for figures; -o FIGURE.pdf makes one");
+    if (options.has("style"))
+      throw UsageError("--style applies to figures only; add -o FIGURE.pdf to make one");
     std::cout << picture(file, what, with_described(program.catalogue, {path}),
                          Look::of_standard_output());
     return ExitCode::success;
   }
   std::vector<InputFile> inputs = {{path, "plot"}};
   if (options.has("style")) inputs.push_back({options.word("style"), "--style"});
-  // With --script alone, the figure is named after the file, in the current folder.
+  // With --script only, the figure is named after the file, in the current folder.
   const std::string figure = given("output").value_or(
       std::filesystem::path(path).filename().replace_extension(".pdf").string());
   const std::optional<std::string> script = given("script");
@@ -354,11 +356,11 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
   for (const auto& [key, value] : words.options) options.set(key, value, Origin::command_line);
   check_screen(options);
   if (words.positional.empty())
-    throw UsageError(program.name + " merge needs the names of the files to be merged");
+    throw UsageError(program.name + " merge needs the names of the files to merge");
   if (!options.has("output"))
     throw UsageError(program.name + " merge needs -o FILE, the file to write");
   if (options.word("output") == "-")
-    throw UsageError("--output - : the file can't be written to standard output; give its name");
+    throw UsageError("--output - : the file can't be written to standard output; give a file name");
   Screen screen = screen_for(program, options);
   return merge({.files = words.positional,
                 .output = options.word("output"),
@@ -374,75 +376,72 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"systems",
        "[NAME] [options]",
-       "the systems, one per line; or the reference page of one",
-       "Without a name: the systems, one per line. With one: its equations and their source, its "
-       "parameters, state fields, observables, invariants and events.",
+       "list the systems, or describe one",
+       "Without a name: lists the systems, one per line. With a name: describes that system by its "
+       "equations and their source, its parameters, state fields, observables, invariants and "
+       "events.",
        true,
        false,
-       {json_option("print it as JSON, for other programs, with the options of run, compare, sweep "
-                    "and verify")},
+       {json_option("print the description as JSON, for other programs, with the options of run, "
+                    "compare, sweep and verify")},
        systems},
-      {"run", "NAME [options]", "one experiment on a system, written to one file",
+      {"run", "NAME [options]", "run one experiment on a system, into one file",
        "Integrates system NAME and writes one HDF5 (netCDF-4) file. Options come from their "
        "defaults, then from the file that --config names, then from the command line.",
        true, false, run_options(), run},
-      {"compare", "NAME [options]",
-       "the same problem as flow, as SDE and as sampled SGD, and how far they differ",
-       "Runs the rungs of a ladder from the population flow to sampled SGD on one problem, one "
-       "start "
-       "and one set of save times, writes them to one file, a group each, and compares every "
-       "observable with statistics: means with standard errors, simultaneous confidence bands, "
-       "verdicts (agree within --delta, differ, or the number of runs needed to decide).",
-       true, false, compare_options(), compare_rungs},
+      {"compare", "NAME [options]", "compare flow, SDE and sampled SGD on one problem",
+       "Runs several models of training (rungs), from the population flow to sampled SGD, on one "
+       "problem, with one start and one set of save times, and writes them to one file, a group "
+       "each. Compares every observable by statistics: means with standard errors, simultaneous "
+       "confidence bands, and verdicts (agree within --delta, differ, or the number of runs needed "
+       "to decide).",
+       "verdicts (agree within --delta, differ, or the number of runs needed to decide).", true,
+       false, compare_options(), compare_rungs},
       {"sweep", "NAME --over AXIS ... [options]",
-       "many cells (parameters, starts, seeds) in parallel, into one labelled file",
+       "run many cells (parameters, starts, seeds) in parallel, into one labelled file",
        "Runs system NAME at all combinations of the axes' values, on all cores, and writes one "
-       "file "
-       "whose dimensions are the axes. A cell has the numbers that 'run' gives with the options "
-       "that 'info FILE --cell A=VALUE,...' prints. Interrupted at any moment it is resumed with "
-       "'resume FILE'.",
+       "file whose dimensions are the axes. 'info FILE --cell A=VALUE,...' prints the command "
+       "'run' that gives the numbers of a cell. 'resume FILE' continues an interrupted sweep.",
        true, false, sweep_options(), sweep},
       {"experiments",
        "[NAME]",
-       "the configurations that come along, each with its claim",
-       "Without a name: all configurations that come along with the program, each with the command "
-       "that runs it and the claim that it checks. With one: that configuration, as it is. "
-       "--config takes such a name too.",
+       "list the shipped configurations, each with its claim",
+       "Without a name: lists the configurations that are shipped with the program, each with the "
+       "command that runs it and the claim that it checks. With a name: prints that configuration. "
+       "--config also takes such a name.",
        false,
        false,
        {},
        experiments},
-      {"verify", "NAME [options]", "does a system hold what it declares of itself?",
-       "Makes the problem that the options say and checks what the system declares: its gradient, "
-       "Jacobian, samples, covariance, invariants, exact solution and reductions, and that "
-       "neither threads nor resuming nor a file of the problem changes a bit. A line a check, with "
-       "what was measured and what is allowed. Ends with exit code 1 if something does not hold.",
+      {"verify", "NAME [options]", "check what a system declares",
+       "Makes the problem that the options describe and checks what the system declares: its "
+       "gradient, Jacobian, samples, covariance, invariants, exact solution and reductions; and "
+       "that threads, resuming and a file of the problem change no bit. Prints a line for each "
+       "check, with the measured and the allowed value. The exit code is 1 if a check fails.",
        true, false, verify_options(), verify_one},
-      {"info", "FILE... [options]",
-       "what a file holds: how the run went, or its observables as text",
+      {"info", "FILE... [options]", "show how a run went, or its observables as text",
        "Shows system, parameters, status, times, sizes, events and final values, from the file "
-       "alone; also while the run is in progress. Of several files, such as the shards of a sweep, "
-       "a line each: how far it is, and when it was written last; which shards have no file.",
+       "only; also while the run is in progress. For several files, such as the shards of a sweep, "
+       "prints a line each (progress, time of the last write), and the shards that have no file.",
        false, true, info_options(), info},
-      {"plot", "FILE [options]", "a picture of a file, in the terminal or for a paper",
-       "Draws what the file is about: observables over time with what happened, bands over the "
-       "runs of an ensemble, the means of a comparison and their differences, lines or maps of a "
-       "sweep, verdicts of a comparison of sweeps. In a terminal it "
-       "needs nothing; -o FIGURE.pdf makes a figure by Python and matplotlib.",
+      {"plot", "FILE [options]", "draw a file, in the terminal or for a paper",
+       "Draws the main content of the file: observables over time with events, bands over the runs "
+       "of an ensemble, the means of a comparison and their differences, lines or maps of a sweep, "
+       "verdicts of a comparison of sweeps. Drawing in a terminal needs no other program; -o "
+       "FIGURE.pdf makes a figure by Python and matplotlib.",
        false, true, plot_options(), plot},
       {"resume", "FILE [options]", "continue an unfinished run, or extend a finished one",
-       "Continues where the file's run was interrupted; the numbers are those of an uninterrupted "
-       "run, bit for bit. With --t-end beyond the planned end the run is extended. A finished file "
-       "is otherwise left unchanged.",
+       "Continues the file's run where it was interrupted; the numbers are those of an "
+       "uninterrupted run, bit for bit. With --t-end beyond the planned end, extends the run. "
+       "Otherwise a finished file is left unchanged.",
        false, true, resume_options(), resume},
-      {"merge", "FILE... -o FILE", "parts of an ensemble, or of a sweep, into one file",
-       "Shards of a sweep ('sweep --shard I/N') become the file of the whole sweep; so do sweeps "
-       "that differ in the values of one axis alone, and a merged file with shards that came "
-       "late. Of ensembles it puts files of 'run --mode sde|sgd --first-run K --runs R' together "
-       "whose runs follow one "
-       "another without a gap. Every dataset has the bits of the one large ensemble, and the file "
-       "can be resumed and extended like it. A run that several files hold must be the same in "
-       "all; interrupted parts are merged as they are.",
+      {"merge", "FILE... -o FILE", "join parts of an ensemble, or of a sweep, into one file",
+       "Joins shards of a sweep ('sweep --shard I/N') into the file of the whole sweep. Also joins "
+       "sweeps that differ in the values of a single axis, and a merged file with shards that were "
+       "missing. Joins parts of an ensemble ('run --mode sde|sgd --first-run K --runs R') if their "
+       "runs follow one another without a gap. Every dataset has the bits of the single large "
+       "ensemble, and the file can be resumed and extended like it. A run that is in several files "
+       "must be the same in all. Interrupted parts are merged as they are.",
        false, true, merge_options(), merge_parts},
   };
   return table;
@@ -456,7 +455,7 @@ const Command& find_command(std::string_view wanted) {
     names.push_back(command.name);
   }
   throw UsageError("unknown command '" + name + "'" + options::suggestion(name, names) +
-                   (nearest(name, names).empty() ? "; see --help" : ""));
+                   (nearest(name, names).empty() ? "; --help lists the commands" : ""));
 }
 
 }  // namespace popflow::cli

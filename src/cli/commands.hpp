@@ -10,17 +10,17 @@
 
 namespace popflow::cli {
 
-/// The program as the user sees it: its name and its systems.
+/// Program as the user sees it: its name and its systems.
 struct Program {
   std::string name;
   const Catalogue& catalogue;
 };
 
-/// One command: the only place where its name and help are written.
+/// Command, with its name and its help: both are written only here.
 struct Command {
   std::string name;
-  std::string arguments;  ///< as in a synopsis, "NAME [options]"
-  std::string summary;    ///< sentence fragment for help
+  std::string arguments;  ///< form of a synopsis, "NAME [options]"
+  std::string summary;    ///< sentence fragment for the help
   std::string description;
   bool takes_system;       ///< whether the first argument is a system's name
   bool takes_file;         ///< whether the first argument is a file
@@ -28,7 +28,7 @@ struct Command {
   ExitCode (*run)(const Program& program, const std::vector<std::string>& args);
 };
 
-/// All commands, in the order of the help.
+/// Returns all commands, in the order of the help.
 const std::vector<Command>& commands();
 
 /// Finds a command. Throws UsageError with the nearest name if there is none.

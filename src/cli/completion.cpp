@@ -19,12 +19,12 @@ std::string options_of(const ParameterTable& table) {
   return join(options, " ");
 }
 
-/// Completions of option values. Two systems may have an option of the same name; its words are
-/// then merged.
+/// Completions of option values. If two systems have an option of the same name, their words are
+/// merged.
 struct Values {
   std::map<std::string, std::set<std::string>> words;
   std::set<std::string> files;
-  std::set<std::string> others;  ///< options with numbers or text: nothing to complete
+  std::set<std::string> others;  ///< options with numbers or text, which cannot be completed
 
   void add(const ParameterTable& table) {
     for (const auto& parameter : table) {
@@ -48,7 +48,7 @@ std::vector<std::string> listed(const std::set<std::string>& set) {
 }
 
 std::string value_cases(const Values& values) {
-  // The first matching case wins: a configuration is a file or an experiment's name.
+  // The first matching case wins: a configuration is a file or the name of an experiment.
   std::string cases =
       "    --config) _popflow_files; COMPREPLY+=($(compgen -W \"$experiments\" -- \"$word\")); "
       "return ;;\n";

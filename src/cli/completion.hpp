@@ -6,7 +6,7 @@
 
 namespace popflow::cli {
 
-/// A bash completion script: commands, systems, options, words and files.
+/// Returns a bash completion script: commands, systems, options, words and files.
 std::string bash_completion(const Catalogue& catalogue);
 
 }  // namespace popflow::cli

@@ -14,8 +14,8 @@ namespace {
 
 using options::ShippedExperiment;
 
-/// Paragraphs of the comment at the beginning of a configuration: first the command that runs it,
-/// then its claim.
+/// Returns the paragraphs of the comment at the beginning of a configuration: first the command
+/// that runs it, then its claim.
 std::vector<std::string> opening_comment(const std::string& config) {
   std::vector<std::string> paragraphs;
   bool begins = true;
@@ -33,7 +33,7 @@ std::vector<std::string> opening_comment(const std::string& config) {
   return paragraphs;
 }
 
-/// "run" of "popflow run scb --config ...".
+/// Returns "run" of "popflow run scb --config ...".
 std::string command_in(const std::string& line) {
   std::istringstream words(line);
   std::string program, command;
@@ -52,7 +52,7 @@ std::string experiment_list(const std::string& program, const Catalogue& catalog
     page += program + " " + command_in(paragraphs[0]) + " --config " + experiment.name + "\n" +
             text::paragraph(paragraphs[1], 2) + "\n";
   }
-  return page.empty() ? "no experiments with systems of this program are installed\n" : page;
+  return page.empty() ? "no experiments are installed for the systems of this program\n" : page;
 }
 
 std::string experiment_page(const std::string& name) {
@@ -61,7 +61,7 @@ std::string experiment_page(const std::string& name) {
     if (experiment.name == name) return options::read_config_file(experiment.path);
     names.push_back(experiment.name);
   }
-  throw UsageError("there is no experiment '" + name + "'" + options::suggestion(name, names) +
+  throw UsageError("unknown experiment '" + name + "'" + options::suggestion(name, names) +
                    (nearest(name, names).empty() ? "; 'experiments' lists them" : ""));
 }
 

@@ -29,7 +29,7 @@ std::string program_help(const Program& program) {
          "system and stores the trajectory in an HDF5 (netCDF-4) file.\n\n" +
          columns(rows) + "\n'" + program.name + " COMMAND --help' explains a command, '" +
          program.name + " run NAME --help' also lists the options of\na system. '" + program.name +
-         " --version' names the version.\n";
+         " --version' prints the version.\n";
 }
 
 std::string command_help(const Program& program, const Command& command, const SystemInfo* system) {

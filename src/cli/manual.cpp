@@ -30,7 +30,7 @@ std::string roff(const std::string& text) {
 
 std::string section(const std::string& title) { return ".SH " + title + "\n"; }
 
-/// A term and its meaning.
+/// Formats a term and its meaning.
 std::string item(const std::string& term, const std::string& meaning) {
   return ".TP\n.B " + roff(term) + "\n" + roff(meaning) + "\n";
 }
@@ -71,32 +71,29 @@ std::string system_sections(const Catalogue& catalogue) {
 std::string file_section() {
   return section("\"CONFIGURATION FILES\"") +
          roff(
-             "A file for --config holds one line 'key = value' per option, the keys being the long "
-             "options without their dashes; '#' starts a comment, and a value that contains one is "
-             "put in double quotes with \\x23 in its place. Flags take true or false. Paths are "
+             "A file for --config has one line 'key = value' per option; the keys are the long "
+             "options without their dashes. '#' starts a comment; a value that contains '#' stands "
+             "in double quotes, with \\x23 for the '#'. Flags take true or false. Paths are "
              "relative to the file's own folder.\n") +
          section("FILES") +
          roff(
-             "A run writes one HDF5 file that is a netCDF-4 file too; xarray, ncdump, h5py, "
-             "Octave, R and Julia open it. It holds every option as resolved, and as its "
-             "attribute config of the group parameters the text of a configuration file that "
-             "reproduces the run.\n");
+             "A run writes one HDF5 file that is also a netCDF-4 file; xarray, ncdump, h5py, "
+             "Octave, R and Julia open it. It has every resolved option. The attribute config of "
+             "its group parameters is the text of a configuration file that reproduces the run.\n");
 }
 
 std::string exit_section() {
   return section("\"EXIT STATUS\"") + item("0", "done, or stopped at a steady state") +
-         item("1",
-              "verify: something declared does not hold; else a function of the system failed") +
-         item("2", "the command line is wrong, or requires more than the machine has") +
-         item("3", "a file to be read is missing or wrong") +
-         item("4", "the trajectory became non-finite; the file holds everything before that") +
+         item("1", "verify: a check failed; other commands: a function of the system failed") +
+         item("2", "the command line is wrong, or needs more memory or disk than the machine has") +
+         item("3", "an input file is missing or wrong") +
+         item("4", "the trajectory diverged; the file has all records before that") +
          item("5", "output could not be written") +
          item("6",
               "the step limit was reached, the end is out of reach (--stop-when stuck), or the "
-              "step size "
-              "became too small") +
+              "step size became too small") +
          item("129, 130, 143",
-              "hung up, interrupted, terminated; what was recorded is kept and can be resumed");
+              "hung up, interrupted, terminated; the records are kept and the run can be resumed");
 }
 
 }  // namespace
@@ -111,8 +108,8 @@ std::string manual_page(const Catalogue& catalogue) {
              "HDF5 (netCDF-4) file.\n") +
          command_section() + option_sections() + system_sections(catalogue) + file_section() +
          exit_section() + section("ENVIRONMENT") +
-         item("NO_COLOR", "when set, messages on a terminal have no colours") +
-         section("EXAMPLES") + ".nf\n" +
+         item("NO_COLOR", "if set, messages on a terminal have no colours") + section("EXAMPLES") +
+         ".nf\n" +
          roff("popflow systems " + name + "\n" + "popflow run " + name +
               " --t-end 100 --output run.h5\n" + "popflow info run.h5\n" +
               "popflow resume run.h5 --t-end 200\n") +

@@ -6,7 +6,7 @@
 
 namespace popflow::cli {
 
-/// The manual page popflow(1), in roff with the man macros.
+/// Returns the manual page popflow(1), in roff with the man macros.
 std::string manual_page(const Catalogue& catalogue);
 
 }  // namespace popflow::cli

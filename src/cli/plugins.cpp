@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kSuffix = ".so";
 constexpr const char* kFolders = "POPFLOW_SYSTEMS";
 
-/// Whether a word is a path of a shared library, not the name of a system.
+/// Returns whether a word is the path of a shared library, not the name of a system.
 bool is_path(const std::string& word) {
   return word.find('/') != std::string::npos || word.ends_with(kSuffix);
 }
@@ -30,7 +30,8 @@ std::vector<std::string> folders() {
   return listed == nullptr || *listed == 0 ? std::vector<std::string>() : text::split(listed, ':');
 }
 
-/// Path of the plug-in called `name` in the folders of POPFLOW_SYSTEMS; empty if there is none.
+/// Returns the path of the plug-in called `name` in the folders of POPFLOW_SYSTEMS; empty if there
+/// is none.
 std::string find_in_folders(const std::string& name) {
   for (const std::string& folder : folders()) {
     if (folder.empty()) continue;
@@ -46,7 +47,7 @@ void add(Catalogue& catalogue, const std::string& path) {
   const std::string& name = row.info().name;
   if (catalogue.find(name) != nullptr)
     throw UsageError("the plug-in " + path + " is called '" + name +
-                     "', as another system of this program; give it a name of its own");
+                     "', but another system already has this name; rename the plug-in's system");
   catalogue.add(std::move(row));
 }
 
@@ -117,7 +118,7 @@ Catalogue with_described(const Catalogue& catalogue, const std::vector<std::stri
     try {
       file.emplace(path);
     } catch (const Error&) {
-      continue;  // reported by the command
+      continue;  // the command itself reports the file
     }
     const std::string system = file->text_attribute("", "system").value_or("");
     const std::string description = plugin::description_in(*file);
@@ -125,7 +126,7 @@ Catalogue with_described(const Catalogue& catalogue, const std::vector<std::stri
     plugin::note_described(system, *file);
     all.add(plugin::described(description, path,
                               path + " was made by the plug-in " + system +
-                                  ", which is not given, so that nothing can be computed"));
+                                  ", which was not given, so nothing can be computed"));
   }
   return all;
 }
@@ -141,8 +142,8 @@ void require_plugin(const Catalogue& catalogue, const std::string& file) {
   const std::string library =
       made.text_attribute("provenance", "plugin").value_or(system + kSuffix);
   throw UsageError(file + " was made by the plug-in " + library +
-                   "; give it with --system, as in --system ./" + library +
-                   " (no file makes the program load code)");
+                   "; give it by --system, for example --system ./" + library +
+                   " (code is never loaded because a file asks for it)");
 }
 
 std::string value_of(const std::vector<std::string>& args, const std::string& option) {

@@ -27,8 +27,7 @@
 namespace popflow::cli {
 namespace {
 
-/// Limits a message to five lines of moderate length, because users and libraries may put any text
-/// into it.
+/// Limits a message to five lines of moderate length: users and libraries may put any text into it.
 std::string first_lines(std::string text) {
   constexpr int most = 5;
   constexpr std::size_t longest = 600;
@@ -62,7 +61,8 @@ ExitCode show_help(const Program& program, const Command& command,
 }
 
 ExitCode dispatch(const Program& program, const std::vector<std::string>& words) {
-  if (words.empty()) throw UsageError("no command is given; see " + program.name + " --help");
+  if (words.empty())
+    throw UsageError("no command is given; '" + program.name + " --help' lists the commands");
   const std::string& first = words.front();
   if (first == "--help" || first == "-h") {
     std::cout << program_help(program);
@@ -74,7 +74,7 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words)
   }
   if (first.starts_with('-')) {
     throw UsageError("unknown option " + first +
-                     "; only --help and --version can stand before a command");
+                     "; before a command, only --help and --version are allowed");
   }
   if (first == "help" && words.size() == 1) {
     std::cout << program_help(program);
@@ -84,9 +84,9 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words)
     return show_help(program, find_command(words[1]), {words.begin() + 2, words.end()});
   for (const CatalogueRow& row : program.catalogue.rows())
     if (row.info().name == first)
-      throw UsageError("unknown command '" + first + "', which is a system: " + program.name +
-                       " run " + first + " runs it, and " + program.name + " systems " + first +
-                       " describes it");
+      throw UsageError("unknown command '" + first + "', which is a system: '" + program.name +
+                       " run " + first + "' runs it, '" + program.name + " systems " + first +
+                       "' describes it");
   const Command& command = find_command(first);
   const std::vector<std::string> args(words.begin() + 1, words.end());
   return asks_for_help(args) ? show_help(program, command, args) : command.run(program, args);
@@ -106,7 +106,7 @@ void fill_standard_streams() {
       (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// Last part of the path by which the program was called.
+/// Returns the last part of the path by which the program was called.
 std::string name_of(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
   return name.empty() ? "popflow" : name;
@@ -138,7 +138,8 @@ int run_program(int argc, char** argv, const Catalogue& systems) {
     cli::finish_output();
     return static_cast<int>(code);
   } catch (const UsageError& error) {
-    // A launcher kills all ranks when one returns an error, even the first, which reports it.
+    // The exit code is 0 because a launcher kills all ranks when one fails, even the first one,
+    // which reports the error.
     if (is_said_by_first_rank()) return 0;
     report(error.what());
     return static_cast<int>(error.code());
@@ -146,12 +147,12 @@ int run_program(int argc, char** argv, const Catalogue& systems) {
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const Ranks::Aborted&) {
-    return 0;  // as above
+    return 0;  // 0 for the same reason
   } catch (const std::bad_alloc&) {
-    report("there is not enough memory for this size; smaller sizes or fewer --threads need less");
+    report("there is not enough memory for this size; reduce the sizes or --threads");
     return static_cast<int>(ExitCode::usage);
   } catch (const std::length_error&) {
-    report("this size exceeds the address space");
+    report("this size exceeds the address space; reduce the sizes");
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
     report(std::string("internal error: ") + error.what());

@@ -11,7 +11,7 @@ using namespace text;  // NOLINT: the words of pages
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Escapes text for a table cell.
+/// Escapes text for a cell of a table.
 std::string cell(const std::string& text) {
   std::string escaped;
   for (const char character : text) {
@@ -105,7 +105,7 @@ std::string system_chapter(const SystemInfo& info) {
     rows.push_back({code(row.name + "(" + join(row.dimensions, ", ") + ")"), cell(row.symbol),
                     cell(row.meaning), cell(row.source)});
   }
-  text += table("Times of first passage", {"dataset", "symbol", "meaning", "source"}, rows);
+  text += table("First-passage times", {"dataset", "symbol", "meaning", "source"}, rows);
 
   rows.clear();
   for (const auto& row : info.outcomes) rows.push_back({code(row.word), cell(row.meaning)});
@@ -121,7 +121,7 @@ std::string system_chapter(const SystemInfo& info) {
 }  // namespace
 
 std::string reference_markdown(const Catalogue& catalogue) {
-  std::string text = "# Reference\n\nGenerated from the tables that the program itself uses.\n\n";
+  std::string text = "# Reference\n\nGenerated from the program's own tables.\n\n";
   text += "## Commands\n\n";
   for (const auto& command : commands()) {
     text +=

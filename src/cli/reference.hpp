@@ -6,7 +6,7 @@
 
 namespace popflow::cli {
 
-/// All commands, options and systems as one Markdown document.
+/// Returns all commands, options and systems as one Markdown document.
 std::string reference_markdown(const Catalogue& catalogue);
 
 }  // namespace popflow::cli

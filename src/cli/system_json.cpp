@@ -50,7 +50,7 @@ Json options(const ParameterTable& table) {
   return json;
 }
 
-/// A JSON list with describe(row) for each row.
+/// Makes a JSON list with describe(row) for each row.
 template <class Row, class Describe>
 Json list(const std::vector<Row>& rows, Describe describe) {
   Json json = Json::array();
@@ -58,7 +58,7 @@ Json list(const std::vector<Row>& rows, Describe describe) {
   return json;
 }
 
-/// A JSON list of rows with a symbol and a source.
+/// Makes a JSON list of rows with a symbol and a source.
 template <class Row>
 Json described(const Row& row) {
   Json json = {{"name", row.name}, {"symbol", row.symbol}, {"meaning", row.meaning}};
@@ -77,7 +77,7 @@ Json named(const Row& row) {
   return {{"name", row.name}, {"meaning", row.meaning}};
 }
 
-/// A JSON list of rows that are values of a variable or an option.
+/// Makes a JSON list of rows that are values of a variable or an option.
 template <class Row>
 Json worded(const Row& row) {
   return {{"name", row.word}, {"meaning", row.meaning}};

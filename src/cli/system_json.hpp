@@ -6,11 +6,11 @@
 
 namespace popflow::cli {
 
-/// The systems, as a JSON list of names and titles.
+/// Returns the systems as a JSON list of names and titles.
 std::string system_list_json(const Catalogue& catalogue);
 
-/// The contents of system_page() as JSON, plus the options that each command for a system has
-/// besides the system's own. Meant for programs that call this one on behalf of a user.
+/// Returns the contents of system_page() as JSON, and the options that each command for a system
+/// has in addition to the system's own. For programs that call this one.
 std::string system_json(const SystemInfo& info);
 
 }  // namespace popflow::cli

@@ -10,7 +10,7 @@ using namespace text;  // NOLINT: the words of pages
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// A heading and its rows; empty without rows.
+/// Formats a heading and its rows; empty without rows.
 std::string section(const std::string& heading, const Rows& rows) {
   return rows.empty() ? "" : "\n" + heading + "\n" + columns(rows);
 }
@@ -109,18 +109,19 @@ std::string system_page(const SystemInfo& info) {
 
   rows.clear();
   for (const auto& row : info.observables) {
-    const std::string positive = row.floor > 0 ? "; positive, rounding " + shortest(row.floor) : "";
+    const std::string positive =
+        row.floor > 0 ? "; positive, rounding error " + shortest(row.floor) : "";
     rows.push_back({row.name, details(row.name, row.symbol, row.meaning + positive, row.source)});
   }
   page += section("Observables", rows);
 
   rows.clear();
   for (const auto& row : info.invariants) rows.push_back({row.observable, invariant_details(row)});
-  page += section("Invariants (the observable that shows it, what is conserved)", rows);
+  page += section("Invariants (observable, conserved quantity)", rows);
 
   rows.clear();
   for (const auto& row : info.events) {
-    const std::string after = row.after.empty() ? "" : "; detected only after " + row.after;
+    const std::string after = row.after.empty() ? "" : "; searched only after " + row.after;
     rows.push_back({row.name, row.meaning + after});
   }
   page += section("Events", rows);
@@ -128,18 +129,18 @@ std::string system_page(const SystemInfo& info) {
   rows.clear();
   for (const auto& row : info.stages)
     rows.push_back({std::to_string(rows.size() + 1), row.word + ": " + row.meaning});
-  page += section("Stages (variable stage of the file)", rows);
+  page += section("Stages (variable 'stage' of the file)", rows);
 
   rows.clear();
   for (const auto& row : info.finals)
     rows.push_back({row.name, details(row.name, row.symbol, row.meaning)});
-  page += section("Final values (group final of the file)", rows);
+  page += section("Final values (group 'final' of the file)", rows);
 
   rows.clear();
   for (const auto& row : info.passages)
     rows.push_back({row.name + "(" + join(row.dimensions, ", ") + ")",
                     details(row.name, row.symbol, row.meaning, row.source)});
-  page += section("Times of first passage", rows);
+  page += section("First-passage times", rows);
 
   rows.clear();
   for (const auto& row : info.rungs) rows.push_back({row.word, row.meaning});
@@ -147,7 +148,7 @@ std::string system_page(const SystemInfo& info) {
 
   rows.clear();
   for (const auto& row : info.outcomes) rows.push_back({row.word, row.meaning});
-  page += section("Outcomes (attribute of the file; undecided: none of these)", rows);
+  page += section("Outcomes (attribute 'outcome' of the file; 'undecided': none of these)", rows);
 
   rows.clear();
   for (const auto& row : info.constants)

@@ -29,7 +29,7 @@ def test_a_letter_may_begin_several_options():
 def test_nothing_is_written_to_standard_output():
     with Folder() as folder:
         for words in (["run", "markov"], ["compare", "markov"], ["sweep", "markov"], ["merge", "a"]):
-            check("give its name" in said(*words, "-o", "-", code=2, folder=folder), words)
+            check("give a file name" in said(*words, "-o", "-", code=2, folder=folder), words)
         check(os.listdir(folder) == [], "a file was written")
 
 

@@ -133,7 +133,7 @@ def test_what_is_wrong_is_said():
                    ("\\\"low\\\": 0", "\\\"low\\\": \\\"a\\\""): "must be a number",
                    (".abi = POPFLOW_PLUGIN_ABI", ".abi = 7"): "build the plug-in again",
                    (".loss = loss,", ""): "has no function `loss`",
-                   ("\\\"double-well\\\"", "\\\"markov\\\""): "another system of this program",
+                   ("\\\"double-well\\\"", "\\\"markov\\\""): "another system already has this name",
                    ("\"name\\\": \\\"x\\\"", "\"nama\\\": \\\"x\\\""): "has no \"name\""}
         for number, (change, sentence) in enumerate(changes.items()):
             flags = ["-Wno-unused-function"]
