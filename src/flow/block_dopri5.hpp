@@ -11,10 +11,10 @@ namespace popflow {
 struct Reach {
   int aim, most;
 };
-/// Reach of attempts, given the events that are watched. An event may come and go within about ten
-/// steps of a single token (a shallow minimum of joma's entropy) and is only seen at the end of an
-/// attempt, so attempts are short while events are watched. Without events, an attempt can still be
-/// interrupted at its end.
+/// Reach of attempts, given the watched events. An event may come and go within about ten steps of
+/// a single token (a shallow minimum of joma's entropy), and events are searched for only at the
+/// end of an attempt. Attempts are therefore short while events are watched. Without events they
+/// are long, but not so long that an interrupt would have to wait.
 Reach reach(const EventWatch& events);
 
 /// Dormand and Prince's method for a state whose entries do not affect each other (Separable).
@@ -23,7 +23,7 @@ Reach reach(const EventWatch& events);
 /// caller sees the whole state only at its end. Attempts are short while events are watched.
 class BlockDopri5 : public Stepper {
  public:
-  /// Whether the method pays off for `system`: only with more than one block.
+  /// Returns whether the method pays off for `system`, which must have more than one block.
   static bool suits(const System& system);
 
   /// All arguments must outlive the stepper.
@@ -36,7 +36,7 @@ class BlockDopri5 : public Stepper {
   [[nodiscard]] bool divisible() const override { return most_steps_ > 1; }
   void accept() override { blocks_.accept(); }
   void reset() override { blocks_.reset(); }
-  // A save discards the blocks' step lengths.
+  // A save discards the step lengths of the blocks.
   [[nodiscard]] bool resumes_anywhere() const override { return false; }
   [[nodiscard]] const std::vector<Passed>* passed() const override { return &blocks_.passed(); }
 

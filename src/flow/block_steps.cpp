@@ -43,7 +43,7 @@ POPFLOW_WIDEST double largest_error(size_t count, const double* __restrict x,
     for (size_t i = 0; i < kVector; ++i) {
       const double error = dopri5::error_at(from + i, x, x_new, h, slopes, atol, rtol);
       high[i] = error > high[i] ? error : high[i];
-      poison[i] += 0 * error;  // 0, or NaN
+      poison[i] += 0 * error;  // NaN if the error is not finite, otherwise 0
     }
   double worst = 0;
   for (size_t i = 0; i < kVector; ++i) worst = std::max(worst, high[i]) + poison[i];
@@ -65,7 +65,7 @@ POPFLOW_WIDEST double sum(size_t count, const double* row) {
 /// Progress of one block over the stretch.
 struct BlockSteps::Block {
   size_t number, begin, count;
-  double followed = 0;
+  double covered = 0;
 };
 
 BlockSteps::Block BlockSteps::block(size_t number) const {
@@ -168,7 +168,7 @@ BlockSteps::Stretch BlockSteps::follow(const State& x, double t, double h, const
       if (follow(desk, t, h, limits, block, task))
         write(block, x_new);
       else
-        task.stretch.followed = std::min(task.stretch.followed, block.followed);
+        task.stretch.covered = std::min(task.stretch.covered, block.covered);
     }
   });
   known_ = true;
@@ -178,7 +178,7 @@ BlockSteps::Stretch BlockSteps::follow(const State& x, double t, double h, const
   std::int64_t evaluated = 0;
   for (const Task& task : tasks) {
     all.next = std::min(all.next, task.stretch.next);
-    all.followed = std::min(all.followed, task.stretch.followed);
+    all.covered = std::min(all.covered, task.stretch.covered);
     all.finite = all.finite && task.stretch.finite;
     all.most_steps = std::max(all.most_steps, task.stretch.most_steps);
     evaluated += task.evaluated;
@@ -199,16 +199,17 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
     std::fill(row + count, row + filled, 0.0);
   for (double* row : desk.k) std::fill(row + count, row + filled, 0.0);
   double& next_of_block = lengths_[block.number];
-  OwnTime::Step sums;
+  RescaledTime::Step sums;
   if (clock_) sums.slopes[0] = sum(filled, desk.k[0]);
-  // Only steps that the error estimate asks for can be too short; a short stretch is no failure.
+  // A short stretch is no underflow: only a step length that the error estimate asks for can be too
+  // short.
   const double shortest = std::max(limits.shortest, smallest_step(t, jumps_));
   double length = next_of_block > 0 ? next_of_block : std::max(h, shortest);
   bool rejected = false;
   bool finite = true;
   int steps = 0;
   for (FineTime<double> way; way.t < h;) {
-    const double done = block.followed = way.now();
+    const double done = block.covered = way.now();
     if (steps == limits.most ||
         length < std::max(limits.shortest, smallest_step(t + done, jumps_))) {
       task.stretch.finite = task.stretch.finite && finite;

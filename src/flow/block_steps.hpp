@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "flow/own_time.hpp"
 #include "flow/passages.hpp"
+#include "flow/rescaled_time.hpp"
 #include "popflow/capabilities.hpp"
 #include "popflow/workers.hpp"
 #include "steppers/stepper.hpp"
@@ -25,9 +25,9 @@ class BlockSteps {
 
   /// Result of integrating over a stretch of time.
   struct Stretch {
-    /// Distance covered by the slowest block that gave up because its steps were too small or too
-    /// many; infinite if none did.
-    double followed = std::numeric_limits<double>::infinity();
+    /// Distance covered by the slowest block that gave up, because its steps were too small or too
+    /// many; infinite if no block gave up.
+    double covered = std::numeric_limits<double>::infinity();
     bool finite = true;  ///< false if a block stopped at a NaN or an infinity
     /// Shortest step that a block suggests next.
     double next = std::numeric_limits<double>::infinity();
@@ -49,17 +49,17 @@ class BlockSteps {
   /// Discards what is known about the start of the next stretch.
   void reset();
 
-  /// Sets the clock of a flow that is integrated in rescaled time (Separable::normalised); `t` in
-  /// the functions above is then the rescaled time. The clock is told the steps of each stretch.
-  void set(OwnTime& clock) { clock_ = &clock; }
+  /// Sets the clock of a flow that is integrated in rescaled time (Separable::normalised). `t` in
+  /// the functions above is then the rescaled time. Each stretch adds its steps to the clock.
+  void set(RescaledTime& clock) { clock_ = &clock; }
   /// Sum of all slopes at x, where the next stretch begins.
   [[nodiscard]] double rate(const State& x);
   /// Sum of all slopes after an Euler step of length h; needs rate() first.
   [[nodiscard]] double rate_after(double h);
   /// Sum of all slopes at the end of the last stretch.
   [[nodiscard]] double rate_at_end();
-  /// Moves the end of the last stretch, at t, to where the sum of all entries is larger by `growth`
-  /// (small), and writes all blocks to x_new.
+  /// Moves the end of the last stretch, at t, to the point where the sum of all entries is larger
+  /// by `growth` (small), and writes all blocks to x_new.
   void nudge(double t, double growth, State& x_new);
 
  private:
@@ -83,7 +83,7 @@ class BlockSteps {
   /// Counts `evaluated` entries of slopes as evaluations of the right-hand side.
   void count(std::int64_t evaluated);
   /// Integrates a block over the stretch. Returns false if the block gave up after
-  /// `block.followed`.
+  /// `block.covered`.
   bool follow(Desk& desk, double t, double h, const Limits& limits, Block& block, Task& task);
   void locate(Desk& desk, std::size_t begin, std::size_t count, double t, double h,
               std::vector<Passed>& passed) const;
@@ -106,7 +106,7 @@ class BlockSteps {
   Workers& workers_;
   const Passages& passages_;
   std::size_t items_;  ///< passage items per entry
-  OwnTime* clock_ = nullptr;
+  RescaledTime* clock_ = nullptr;
   /// States and slopes at both ends of the stretch, in the order of the parts.
   State x_, x_new_, slopes_, slopes_new_;
   bool known_ = false;           ///< whether x_ and slopes_ are valid

@@ -31,7 +31,7 @@ inline __attribute__((always_inline)) void advance_to(std::size_t count, const d
   }
 }
 
-/// State at position l at a stage.
+/// Writes to `out` the states at a stage.
 template <class Length>
 inline __attribute__((always_inline)) void advance(std::size_t stage, std::size_t count,
                                                    const double* x, Length h, const Slopes& k,

@@ -224,7 +224,7 @@ void EventWatch::restore(const DriverData& data) {
   for (std::size_t event = 0; event < watches_.size(); ++event) {
     const std::span<const double> w = data.numbers("event." + system_.shape().events[event]);
     if (!(w[0] >= 0 && w[0] <= static_cast<double>(Watch::fired)))
-      throw std::invalid_argument("a resume point with other events");
+      throw std::invalid_argument("the checkpoint has other events than the system");
     watches_[event] = {static_cast<Watch::Stage>(w[0]), w[1], w[2], w[4], w[5]};
     if (watches_[event].stage == Watch::fired) ranked.push_back({w[3], {event, w[1]}});
   }

@@ -40,8 +40,8 @@ class EventWatch {
   }
   /// Whether any event is an extremum.
   [[nodiscard]] bool any_extremum() const;
-  /// Takes the event functions and heights at t_new, the end of a step. Returns true if the step
-  /// contains nothing to locate; it then counts as searched, and find() is not needed.
+  /// Takes the event functions and heights at t_new, the end of a step. Returns true if no event
+  /// can have happened in the step; the step then counts as searched, and find() is not needed.
   [[nodiscard]] bool quiet(double t_new, std::span<const double> values,
                            std::span<const double> heights);
   enum class Found {
@@ -71,23 +71,23 @@ class EventWatch {
     double candidate = -1;  ///< time of the lowest extremum candidate so far; negative: none
     double height = 0;      ///< height of the candidate
   };
-  /// Most Systems have at most this many events; the limit avoids allocations, because sweeps
+  /// Inline capacity, which most Systems do not exceed. It avoids allocations, because sweeps
   /// construct many of these objects.
   static constexpr std::size_t kMost = 4;
   using Values = std::span<const double>;
-  /// Place of the event functions' values: each is overwritten when it is next asked for.
+  /// Buffer for the values of the event functions; the next call with the same Place overwrites it.
   enum class Place { now, there };
   [[nodiscard]] std::span<double> values(StateView x, double t, Place place);
   [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
   /// Whether the event function, now `value`, has become positive.
   [[nodiscard]] bool rises(std::size_t event, double value) const;
-  /// Whether a candidate exists whose height falls again, the event function now being `value`.
+  /// Whether a candidate exists whose height falls again; `value` is the event function now.
   [[nodiscard]] bool turns(std::size_t event, double value) const;
-  /// Whether the height has risen far enough above the candidate's.
+  /// Whether the height has risen far enough above the height of the candidate.
   [[nodiscard]] bool stands_out(std::size_t event, double height) const;
   /// Marks everything up to t as searched.
   void pass(double t, Values values);
-  /// Begins to watch at x, where the event functions have these values.
+  /// Begins to watch at x, where the event functions have the given values.
   void arm(std::size_t event, StateView x, double time, Values values);
   /// Handles an event function that has become positive at x.
   void cross(std::size_t event, StateView x, double time, Values values);
@@ -97,8 +97,8 @@ class EventWatch {
   void confirm(std::size_t event, StateView x, double time, Values values);
   [[nodiscard]] double locate(std::size_t event, double t, double h, double value_new,
                               const Probe& probe);
-  /// Checks the candidate against the height's maximum between the two places, because the height
-  /// may be too low again at the end of the step.
+  /// Checks the candidate against the largest height within the step, because at the end of the
+  /// step the height may be too low again.
   void look_at_top(std::size_t event, double t, double h, double value_new, const Probe& probe);
   /// Neighbouring fractions of the step between which the event function changes its sign.
   [[nodiscard]] std::pair<double, double> bracket(std::size_t event, double t, double h,

@@ -29,8 +29,8 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Dense output needs three more states. For larger states that memory is better spared: the few
-// events are located by shorter steps.
+// Largest state with dense output, which needs memory for three more states. In larger states
+// events, which are few, are located by shorter steps.
 constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
 
 }  // namespace
@@ -79,7 +79,7 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       {},
       {}});
   const double longest = options_.max_step.value_or(can.longest_step);
-  // Blocks with their own steps do not know each other's errors.
+  // Blocks choose their steps independently, so an error norm over all entries is not available.
   const FlowMethod& method = flow_method(options_.method);
   const bool blocks = method.has_blocks && options_.error_norm == ErrorNorm::largest;
   if (blocks && NormalisedDopri5::suits(system))
@@ -173,7 +173,7 @@ Outcome FlowDriver::advance_to(double target) {
   control.finite = true;
 
   while (t < target) {
-    // Checked first, so that a run that is over ends as it would without a signal.
+    // Checked before interrupts, so that a run that is over ends as it would without a signal.
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return too_many_steps(options_.max_steps, t, at_time(t));
     // Not between a trial step and its repetition: they share data that a checkpoint does not hold.
@@ -190,7 +190,9 @@ Outcome FlowDriver::advance_to(double target) {
                : to_switch_ ? *to_switch_
                             : control.step(stop, adaptive && !in_->stepper->falls_short());
     const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
-    if (trial.length < h) to_stop_.reset();  // a shorter step, on which the way goes on
+    if (trial.length < h)
+      to_stop_.reset();  // the step was shortened: find_stop() looks at it
+                         // again
     h = std::min(h, trial.length);
     const FineTime<double> there = control.end(h, stop);
     const double t_new = there.now();
@@ -206,7 +208,8 @@ Outcome FlowDriver::advance_to(double target) {
       control.update(false, trial, h, there);
       continue;
     }
-    // A step ends at a switch, and at the end of the run.
+    // Both a switch and the end of the run end a step: switches are searched for first, and a stop
+    // that comes earlier replaces them.
     if (!to_switch_ && !to_stop_ && find_switch(h, t_new, target)) continue;
     if (!to_stop_ && find_stop(h, t_new)) continue;
     if (find_events(h, t_new) || find_passages(h, t_new)) continue;
@@ -265,7 +268,7 @@ void FlowDriver::begin_stage(double target) {
   in_->rhs.system().rhs(view(), time(), x_new_);
   const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - time());
   if (!first.cautious || at_rest()) return;
-  // This close to the target, no event can be seen on the way.
+  // If the target is this close, no event can be resolved before it.
   if (first.length < 2 * smallest_step(time())) return;
   in_->control.length = std::min(in_->control.length, first.length);
   in_->control.bounds.cautious_since = time();
@@ -283,7 +286,8 @@ double FlowDriver::tighten_near_noise_floor(double norm, double h) {
   // below the tolerances times the fastest rate. The tolerances are therefore tightened near that
   // level; at the stability limit this costs next to nothing.
   Tolerance& tolerance = in_->tolerance;
-  // A norm of the mean square lets a single entry err by the root of the number of entries.
+  // With the root-mean-square norm, a single entry may err by the square root of the number of
+  // entries.
   const double alone = options_.error_norm == ErrorNorm::rms ? std::sqrt(x_.size()) : 1;
   const double size = scaled_norm(workers_, tolerance, x_);
   const double error = alone * (options_.rtol * size + options_.atol);
@@ -301,7 +305,7 @@ double FlowDriver::tighten_near_noise_floor(double norm, double h) {
 
 bool FlowDriver::stuck() {
   if (!options_.end || warned_ ||
-      !in_->pace.hopeless(counts_.accepted, *options_.end, options_.max_steps))
+      !in_->pace.out_of_reach(counts_.accepted, *options_.end, options_.max_steps))
     return false;
   if (options_.stop_when_stuck) return true;
   warned_ = true;
@@ -385,8 +389,8 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
   if (after >= 0) return false;
   const double before = lowest(view(), now());
   if (before <= 0) {
-    // The regime was over before the step, so the step has length zero. It counts as a step, so
-    // that a System that switches forever ends at the step limit.
+    // The regime was over before the step, so the switch happens at once, in a step of length zero.
+    // This step is counted, so that a System that switches forever ends at the step limit.
     ++counts_.rejected;
     switch_now(target);
     return true;
@@ -405,8 +409,8 @@ double FlowDriver::first_negative(const std::function<double(StateView, double)>
       return function(within(part, h), now() + part * h);
     };
     end = bracketed_root(on_extension, 0, 1, before, after).second;
-    // The step must end beyond the surface, but the dense output has an error: aim slightly
-    // further.
+    // The step must end beyond the switching surface, but the dense output has an error: aim
+    // slightly further.
     constexpr int kTrials = 4;
     double left = by_steps(end);
     for (int trial = 0; trial < kTrials && left > 0 && end < 1; ++trial) {
@@ -424,7 +428,7 @@ bool FlowDriver::find_stop(double h, double t_new) {
   if (!in_->stopping) return false;
   const auto function = [&](StateView x, double t) {
     const double value = in_->stopping->stop_function(x, t);
-    return std::isnan(value) ? 1.0 : value;  // does not hold where it is undefined
+    return std::isnan(value) ? 1.0 : value;  // a condition does not hold where it is undefined
   };
   const double after = function({x_new_, regime_}, t_new);
   if (!(after < 0)) return false;
@@ -434,7 +438,7 @@ bool FlowDriver::find_stop(double h, double t_new) {
     return true;
   }
   to_stop_ = first_negative(function, h, function(view(), now()), after) * h;
-  to_switch_.reset();  // would come later
+  to_switch_.reset();  // the switch would come after the stop
   in_->stepper->reset();
   return true;
 }
@@ -450,7 +454,8 @@ void FlowDriver::switch_now(double target) {
 // ---- resuming
 
 DriverData FlowDriver::data() const {
-  // An uninterrupted run restarts its stepper at a target, too.
+  // An uninterrupted run restarts its stepper at a target, too; the repeated evaluations are not
+  // counted twice.
   const std::int64_t repeated = inside_interval_ ? in_->stepper->known_evaluations() : 0;
   DriverData data;
   in_->steadiness.remember(data);
@@ -458,7 +463,7 @@ DriverData FlowDriver::data() const {
   data.add("tolerance_factor", in_->tolerance.factor());
   data.add("dt", in_->control.length);
   data.add("cautious_since", in_->control.bounds.cautious_since);
-  if (in_->control.jumps) data.add("beside_t", in_->control.at.beside);
+  if (in_->control.jumps) data.add("beside_t", in_->control.at.remainder);
   data.add("inside_interval", inside_interval_ ? 1.0 : 0.0);
   data.add("evaluations", in_->rhs.evaluations() - repeated);
   data.add("accepted", counts_.accepted);
@@ -477,7 +482,7 @@ ResumePoint FlowDriver::resume_point() const {
 void FlowDriver::restore(State x, Regime regime, double t, const DriverData& data) {
   if (x.size() != x_.size() || regime.size() != regime_.size() ||
       data.layout() != this->data().layout())
-    throw std::invalid_argument("a resume point of another system");
+    throw std::invalid_argument("the checkpoint belongs to another system");
   x_ = std::move(x);
   regime_ = std::move(regime);
   in_->steadiness.restore(data);

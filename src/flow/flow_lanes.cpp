@@ -14,7 +14,7 @@ namespace popflow {
 
 class FlowLanes::Group {
  public:
-  /// Holds up to a given number of flows, which are all added before any of them moves.
+  /// Holds up to `flows` flows. All flows must be added before any of them is advanced.
   Group(const LaneFormulas& formulas, const FlowMethod& method, ErrorNorm norm, std::size_t flows,
         std::function<bool()> interrupted);
   [[nodiscard]] bool takes(const LaneFormulas& formulas, const FlowMethod& method,
@@ -122,7 +122,7 @@ class FlowLanes::OneFlow : public Driver {
   }
   void restore(State x, Regime regime, double t, const DriverData& data) override {
     if (x.size() != flow_.x.size() || !regime.empty() || data.layout() != this->data().layout())
-      throw std::invalid_argument("a resume point of another system");
+      throw std::invalid_argument("the checkpoint belongs to another system");
     flow_.x = std::move(x);
     StepControl<double>& control = flow_.control;
     control.at = {t, control.jumps ? data.number("beside_t") : 0};
@@ -152,7 +152,7 @@ class FlowLanes::OneFlow : public Driver {
     const StepControl<double>& control = flow_.control;
     data.add("dt", control.length);
     data.add("cautious_since", control.bounds.cautious_since);
-    if (control.jumps) data.add("beside_t", control.at.beside);
+    if (control.jumps) data.add("beside_t", control.at.remainder);
     data.add("rejected_step", control.retry ? 1.0 : 0.0);
     data.add("finite", control.finite ? 1.0 : 0.0);
     data.add("inside_interval", flow_.inside ? 1.0 : 0.0);

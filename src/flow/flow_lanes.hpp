@@ -10,8 +10,8 @@
 
 namespace popflow {
 
-/// Whether flows by this method are integrated in lanes, if the System has lanes. Flows that may
-/// stop early (steady or stuck) are not.
+/// Whether flows by this method are integrated in lanes if the System has lanes. Flows that may
+/// stop early (steady or stuck) are integrated one by one.
 bool flow_lanes_take(const std::string& method, bool may_stop_early);
 /// Whether flows of this System can be integrated in lanes by this method.
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
@@ -29,10 +29,10 @@ class FlowLanes {
   FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted);
   ~FlowLanes();
 
-  /// Advances each flow that has not ended to its target. Its driver's advance() to the same target
-  /// then reports how the flow ended.
+  /// Advances each flow that has not ended to its target. Call advance() of its driver with the
+  /// same target to learn how the flow ended.
   void advance(std::span<const double> targets);
-  /// Drivers of all flows, in order. Advancing a driver further moves its flow alone.
+  /// Drivers of all flows, in order. Advancing a driver beyond its target moves its flow alone.
   [[nodiscard]] std::vector<std::unique_ptr<Driver>> drivers() const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace popflow {
 
-/// Where steps from t on end next: at the target, or just before a kink of the learning rate, up to
-/// where the right-hand side is smooth.
+/// Point at which steps from t must end next: the target, or the last number before a kink of the
+/// learning rate, because the right-hand side is smooth only up to there.
 inline double stop_before_kink(const Capability<Training>& training, double t, double target) {
   if (!training) return target;
   const double kink = training->next_kink(t);

@@ -58,7 +58,7 @@ void LaneBank::fill(std::size_t lane) {
   while (next < queue_.end && !queue_.flows[next].under_way()) ++next;
   in_lane_[lane] = next < queue_.end ? next++ : kNone;
   if (in_lane_[lane] == kNone) {
-    pace_.idle(lane, steps_.h);  // an idle lane keeps computing on old values, to no effect
+    pace_.idle(lane, steps_.h);  // an idle lane continues to compute with old values, to no effect
     return;
   }
   load(lane);
@@ -117,7 +117,7 @@ void LaneBank::begin_fresh() {
 void LaneBank::leave() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (in_lane_[lane] == kNone) continue;
-    --flow_in(lane).counts.evaluations;  // counted again if the flow goes on
+    --flow_in(lane).counts.evaluations;  // the evaluation is counted again if the flow continues
     leave(lane);
   }
 }
@@ -144,7 +144,7 @@ void LaneBank::look_at_steps() {
       if (!extremum && seen_.at(0, lane) == 0) continue;
       look_within(lane);
       watch(lane);
-    } else if (pace_.at(LanePace::calls, lane) != 0 && pace_.at(LanePace::finite, lane) == 0) {
+    } else if (pace_.at(LanePace::examine, lane) != 0 && pace_.at(LanePace::finite, lane) == 0) {
       LaneFlow& flow = flow_in(lane);
       const double t = pace_.at(LanePace::t, lane);
       steps_.slope().read(lane, slope_);
@@ -157,7 +157,7 @@ void LaneBank::look_at_steps() {
 
 void LaneBank::replace() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    if (pace_.at(LanePace::calls, lane) == 0) continue;
+    if (pace_.at(LanePace::examine, lane) == 0) continue;
     LaneFlow& flow = flow_in(lane);
     const double t = pace_.at(LanePace::t, lane);
     const bool arrived = !(t < flow.target);
@@ -174,7 +174,7 @@ void LaneBank::replace() {
     if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
     if (!arrived && !flow.ended) continue;
     leave(lane);
-    // The slope at the end, which is not used.
+    // The method has evaluated a slope at the end that is not used.
     if (arrived && !steps_.first_same_as_last()) --flow.counts.evaluations;
     flow.inside = !arrived;
     fill(lane);
@@ -227,7 +227,7 @@ void LaneBank::look_within(std::size_t lane) {
   steps_.read_stages(lane, within_.slopes);
   within_.begin(*flow.system, flow.tolerance, flow.control.jumps, t, h);
   const auto probe = [this](double part) { return within_.at(part); };
-  // Without extrema the start of the step was not searched, but nothing had happened before it.
+  // Without extrema, find() has not seen the start of the step; nothing had happened before it.
   if (!queue_.extrema) flow.events.find(t, h, {within_.x, {}}, t, probe);
   const std::span<const double> known = std::span(known_).first(queue_.extrema ? queue_.events : 0);
   while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe, known) ==

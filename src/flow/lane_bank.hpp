@@ -13,13 +13,13 @@
 
 namespace popflow {
 
-/// Flows with the same formulas and error norm. Those from `next` on wait for a lane.
+/// Flows with the same formulas and error norm. Flows from index `next` on wait for a lane.
 struct LaneQueue {
   std::vector<LaneFlow> flows;
   std::size_t next = 0, end = 0;
   std::size_t events = 0, passages = 0;  ///< largest number in any flow
-  /// Whether any event is an extremum. If so, every step is searched, because one step alone does
-  /// not show an extremum's consequences.
+  /// Whether any event is an extremum. If so, every step is searched, because the event function at
+  /// the end of a step does not show an extremum within it.
   bool extrema = false;
 };
 
@@ -32,7 +32,7 @@ class LaneBank {
   LaneBank(const LaneBank&) = delete;
   LaneBank& operator=(const LaneBank&) = delete;
 
-  /// Gives every lane a flow, while the queue has any.
+  /// Gives each lane a flow, as long as the queue has any.
   void fill();
   [[nodiscard]] bool moves() const { return moving_ > 0; }
   /// Tries one step in all lanes.
@@ -78,16 +78,17 @@ class LaneBank {
   LaneStepper& steps_;
   LanePace pace_;
   LaneRows fresh_{1}, seen_{1};
-  LaneRows values_, watched_;   ///< rows of events
-  LaneRows passing_, awaited_;  ///< rows of passages
+  LaneRows values_, watched_;   ///< values and watched flags of events: one row for each event
+  LaneRows passing_, awaited_;  ///< values and watched flags of passages: one row for each item
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t moving_ = 0;  ///< number of lanes that have a flow
   bool any_fresh_ = false;
   bool any_awaited_ = false;  ///< whether any flow in a lane has items that have not passed yet
   State slope_;
   StepWithin within_;
-  std::vector<double> of_;
-  std::vector<double> known_;  ///< column of values_ of one lane whose events are extrema
+  std::vector<double> of_;     ///< parameters of the formulas for one lane
+  std::vector<double> known_;  ///< event functions and heights of one lane, needed only
+                               ///< with extrema
 };
 
 }  // namespace popflow

@@ -11,7 +11,7 @@
 
 namespace popflow {
 
-/// A flow that is integrated in lanes part of the time: its state while it has no lane, and the
+/// Flow that is integrated in lanes part of the time: its state while it has no lane, and the
 /// events found so far.
 struct LaneFlow {
   LaneFlow(const System& of, FlowDriver::Options how, const Capabilities& can)
@@ -40,14 +40,14 @@ struct LaneFlow {
   EventWatch events;
   Passages passages;
   State x;
-  bool inside = false;  ///< within an interval between targets
+  bool inside = false;  ///< whether the flow is within an interval between targets
   double target = 0;
   StepStatistics counts = {};
   IntervalSteps interval = {};
   Outcome outcome = {};
   bool ended = false;
 
-  /// Whether the flow has further to go.
+  /// Whether the flow has not reached its target and has not ended.
   [[nodiscard]] bool under_way() const { return !ended && control.at.t < target; }
   void end(Outcome how) {
     outcome = std::move(how);

@@ -8,7 +8,7 @@ namespace {
 
 using std::size_t;
 
-/// The rows of LanePace as numbers.
+/// Rows of LanePace as Packs of numbers.
 template <class Number>
 class PaceRows {
  public:
@@ -20,7 +20,7 @@ class PaceRows {
   }
 
   [[nodiscard]] StepControl<Number> control() const {
-    return {.at = {rows_[LanePace::t], rows_[LanePace::beside]},
+    return {.at = {rows_[LanePace::t], rows_[LanePace::remainder]},
             .length = rows_[LanePace::length],
             .bounds = {rows_[LanePace::longest], rows_[LanePace::cautious_since]},
             .jumps = is(LanePace::jumps),
@@ -30,7 +30,7 @@ class PaceRows {
   /// Writes all fields that a step changes.
   void set(const StepControl<Number>& control) {
     rows_[LanePace::t] = control.at.t;
-    rows_[LanePace::beside] = control.at.beside;
+    rows_[LanePace::remainder] = control.at.remainder;
     rows_[LanePace::length] = control.length;
     set(LanePace::retry, control.retry);
     set(LanePace::finite, control.finite);
@@ -40,7 +40,8 @@ class PaceRows {
   Number* rows_;
 };
 
-/// Returns true if any flow needs attention.
+/// Updates the controllers of all lanes after a trial step. Returns true if any flow must be
+/// examined.
 template <class Number>
 bool judge_lanes(const Number& error, const Number& factor, const Number& seen, Number& h,
                  PaceRows<Number> rows) {
@@ -70,10 +71,10 @@ bool judge_lanes(const Number& error, const Number& factor, const Number& seen, 
 
   const Truth<Number> on_its_way = control.at.t < target && rows[Row::steps_left] >= 1 &&
                                    control.length >= smallest_step(control.at.t, control.jumps);
-  const Truth<Number> calls = busy && (!on_its_way || (taken && seen != 0) || !trial.finite);
-  rows.set(Row::calls, calls);
+  const Truth<Number> examine = busy && (!on_its_way || (taken && seen != 0) || !trial.finite);
+  rows.set(Row::examine, examine);
   h = select(busy, control.step(target), Number(0));
-  return any(calls);
+  return any(examine);
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
   const StepControl<double>& control = flow.control;
   const double numbers[] = {1,
                             control.at.t,
-                            control.at.beside,
+                            control.at.remainder,
                             flow.target,
                             control.length,
                             control.bounds.longest,
@@ -102,7 +103,7 @@ void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
 
 LanePace::Flow LanePace::flow(std::size_t lane) const {
   const auto count = [&](Row row) { return static_cast<std::int64_t>(at(row, lane)); };
-  return {.control = {.at = {at(t, lane), at(beside, lane)},
+  return {.control = {.at = {at(t, lane), at(remainder, lane)},
                       .length = at(length, lane),
                       .bounds = {at(longest, lane), at(cautious_since, lane)},
                       .jumps = at(jumps, lane) != 0,

@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-// Larger states are not examined: memory may not hold another copy.
+// Largest state that is examined: for larger ones memory may not hold three copies.
 constexpr std::size_t kMostEntries = 1 << 20;
 constexpr int kDoublings = 24;
 

@@ -10,8 +10,8 @@
 namespace popflow {
 
 namespace {
-// An attempt that ends this close to the requested time, as a fraction of the attempt, is moved
-// there by the midpoint rule, whose error is of third order.
+// Distance to the requested time, as a fraction of the attempt, below which the end of an attempt
+// is moved there by the midpoint rule. The error of the rule is of third order in this distance.
 constexpr double kNear = 1e-4;
 }  // namespace
 
@@ -34,7 +34,7 @@ void NormalisedDopri5::reset() {
 double NormalisedDopri5::stretch_for(double h, double rate) {
   const double length = h / rate;
   if (longest_ > 0 && length > longest_) return longest_;
-  // Initial relative change of the rate.
+  // Relative change of the rate after an Euler step.
   const double change = blocks_.rate_after(length) / rate - 1;
   const double slowed = change > -0.5 && std::isfinite(change) ? std::sqrt(1 + 2 * change) : 1;
   return 2 * length / (1 + slowed);
@@ -47,36 +47,36 @@ Trial NormalisedDopri5::attempt(const State& x, double t, double h, State& x_new
   const BlockSteps::Limits limits = {far.most, smallest_step(t) / rate};
   for (double length = stretch_for(h, rate);;) {
     const BlockSteps::Stretch stretch = blocks_.follow(x, 0, length, limits, x_new);
-    if (std::isfinite(stretch.followed)) {  // stopped before the end
-      const double shorter = std::max(0.1 * length, 0.8 * stretch.followed);
+    if (std::isfinite(stretch.covered)) {  // stopped before the end
+      const double shorter = std::max(0.1 * length, 0.8 * stretch.covered);
       if (!stretch.finite || shorter * rate < smallest_step(t))
         return {false, stretch.finite, h * (shorter / length)};
       length = shorter;
       continue;
     }
-    double gone = clock_.gone(length);
-    if (gone > (1 + kNear) * h) {
-      length = clock_.when_gone(h, length);
+    double elapsed = clock_.elapsed(length);
+    if (elapsed > (1 + kNear) * h) {
+      length = clock_.when_elapsed(h, length);
       continue;
     }
     most_steps_ = stretch.most_steps;
     longest_ = far.aim * stretch.next;
-    if (gone > (1 - kNear) * h) {
-      blocks_.nudge(length, h - gone, x_new);
-      gone = h;
+    if (elapsed > (1 - kNear) * h) {
+      blocks_.nudge(length, h - elapsed, x_new);
+      elapsed = h;
     }
     time_passages(t, length);
-    // This is only a bound: the next attempt takes its length from the blocks' steps.
+    // An upper bound: the next attempt takes its length from the steps of the blocks.
     const double faster = std::max(1.0, blocks_.rate_at_end() / rate);
-    return {true, true, 2 * faster * faster * rate * longest_, gone};
+    return {true, true, 2 * faster * faster * rate * longest_, elapsed};
   }
 }
 
 void NormalisedDopri5::time_passages(double t, double length) {
   std::vector<Passed>& passed = blocks_.passed();
   if (passed.empty()) return;
-  const OwnTime::Table table(clock_, length, workers_);
-  for (Passed& one : passed) one.t = t + table.gone(one.t);
+  const RescaledTime::Table table(clock_, length, workers_);
+  for (Passed& one : passed) one.t = t + table.elapsed(one.t);
 }
 
 }  // namespace popflow

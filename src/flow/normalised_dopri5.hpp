@@ -4,15 +4,15 @@
 
 #include "flow/block_steps.hpp"
 #include "flow/event_watch.hpp"
-#include "flow/own_time.hpp"
+#include "flow/rescaled_time.hpp"
 
 namespace popflow {
 
 /// BlockDopri5 for a state whose entries affect each other only through one sum that divides all
-/// rates (Separable::normalised). In the rescaled time without the division, the entries are
-/// independent; the growth of their sum gives the flow time. An attempt that would pass the
-/// requested time is repeated to end there; all others end where their stretch of rescaled time
-/// ends.
+/// rates (Separable::normalised). In the rescaled time without this division, the entries are
+/// independent. The growth of their sum gives the flow time. An attempt that would pass the
+/// requested time is repeated, so that it ends there. All other attempts end at the end of their
+/// stretch of rescaled time.
 class NormalisedDopri5 : public Stepper {
  public:
   static bool suits(const System& system);
@@ -27,7 +27,7 @@ class NormalisedDopri5 : public Stepper {
   [[nodiscard]] bool divisible() const override { return most_steps_ > 1; }
   void accept() override { blocks_.accept(); }
   void reset() override;
-  // Same as BlockDopri5.
+  // A save discards the step lengths of the blocks.
   [[nodiscard]] bool resumes_anywhere() const override { return false; }
   [[nodiscard]] const std::vector<Passed>* passed() const override { return &blocks_.passed(); }
 
@@ -39,10 +39,11 @@ class NormalisedDopri5 : public Stepper {
   void time_passages(double t, double length);
 
   Workers& workers_;
-  OwnTime clock_;
+  RescaledTime clock_;
   BlockSteps blocks_;
   const EventWatch& events_;
-  double longest_ = 0;  ///< stretch that the blocks' step sizes suggest next; 0: no suggestion
+  double longest_ = 0;  ///< stretch that the step sizes of the blocks suggest next; 0: no
+                        ///< suggestion
   int most_steps_ = 0;  ///< largest number of steps of any block in the last attempt
 };
 

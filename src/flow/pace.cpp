@@ -20,12 +20,12 @@ double Pace::steps_to(double end) const {
   const double last = times_[kBlocks] - times_[kBlocks - 1];
   const double growth = math::pow(last / first, 1.0 / (kBlocks - 1));
   double blocks = (end - times_.back()) / last;
-  // Sum of the geometric series last * growth^i over the remaining blocks: the time to the end.
+  // Time to the end is the sum of the geometric series last * growth^i over the remaining blocks.
   if (growth > 1) blocks = math::log1p(blocks * (growth - 1) / growth) / math::log(growth);
   return blocks * static_cast<double>(kBlock);
 }
 
-bool Pace::hopeless(std::int64_t accepted, double end, std::int64_t max_steps) const {
+bool Pace::out_of_reach(std::int64_t accepted, double end, std::int64_t max_steps) const {
   constexpr double kMany = 1e8;
   return accepted % kBlock == 0 && steps_to(end) > std::max(kMany, static_cast<double>(max_steps));
 }

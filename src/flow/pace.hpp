@@ -9,11 +9,11 @@
 namespace popflow {
 
 /// Estimates the number of steps that a flow still needs, so that a run whose end is out of reach
-/// stops early: an explicit method on a stiff problem would otherwise crawl for days.
+/// stops early. Without it, an explicit method on a stiff problem would run for days.
 ///
-/// The estimate uses the last 100 000 steps, in five equal blocks. Short stiff phases take fewer
-/// steps than that, or speed up as they end: the estimate extrapolates the growth of the pace over
-/// the blocks.
+/// The estimate uses the last 100 000 steps, in five equal blocks, and extrapolates the growth of
+/// the pace over the blocks. Short stiff phases do not mislead it: they take fewer steps, or speed
+/// up as they end.
 class Pace {
  public:
   /// Begins a run at time 0.
@@ -25,9 +25,9 @@ class Pace {
   /// Records that the run is at t after `accepted` steps in all.
   void update(std::int64_t accepted, double t);
 
-  /// Whether a block has just ended after which the end is more than `max_steps` steps away, and
-  /// more than 1e8 (the default limit).
-  [[nodiscard]] bool hopeless(std::int64_t accepted, double end, std::int64_t max_steps) const;
+  /// Whether a block has just ended and the end is more than `max_steps` steps away, and more than
+  /// 1e8 (the default limit).
+  [[nodiscard]] bool out_of_reach(std::int64_t accepted, double end, std::int64_t max_steps) const;
   /// "at the pace of the last 100000 steps the end is about 1e12 steps away".
   [[nodiscard]] std::string sentence(double end) const;
 

@@ -39,7 +39,7 @@ void PartialSteps::take(Stepper& stepper, const State& x, double t, double h, bo
 }
 
 void PartialSteps::remember(double part, const State& x) {
-  // Most requested states are close to one of the last few.
+  // Keep only a few states: most requested states are close to one of the last few.
   constexpr std::size_t kMostPlaces = 4;
   const auto after =
       std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.part > part; });

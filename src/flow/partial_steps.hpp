@@ -7,10 +7,10 @@
 
 namespace popflow {
 
-/// States within a step, computed by shorter steps of the method from the same point, for methods
-/// without dense output. A method of fixed order accepts any fraction of an accepted step. A method
-/// that starts at a low order (Bulirsch-Stoer) may need several steps, fewer and cheaper for a
-/// shorter way, so it continues from the nearest of the last few places.
+/// States within a step, for methods without dense output. They are computed by shorter steps of
+/// the method from the start of the step. A method of fixed order accepts any fraction of an
+/// accepted step. A method that starts at a low order (Bulirsch-Stoer) may need several steps, but
+/// fewer for a shorter distance; it therefore continues from the nearest state computed lately.
 class PartialSteps {
  public:
   /// Begins another step.

@@ -128,8 +128,8 @@ double Passages::begin_of_zeros(std::size_t item, double t, double h, double low
 
 namespace {
 
-/// Halving the interval reduces the polynomial's last term by 2^8, unless the term is dominated by
-/// rounding or by errors of the states.
+/// Halving the interval should reduce the polynomial's last term by 2^8. If it decreases by less
+/// than this factor, rounding or errors of the states dominate the term.
 constexpr double kSmallerByHalf = 8;
 constexpr int kMostHalvings = 6;
 

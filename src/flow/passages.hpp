@@ -21,18 +21,18 @@ inline constexpr std::array<double, 9> kFinePassageNodes = {0,     0.125, 0.25, 
 /// polynomial; the last value is non-negative.
 double first_root(std::span<const double> nodes, std::span<const double> values);
 
-/// Two neighbouring nodes between which the values become exactly zero and stay zero at the
-/// following node, if any. The zeros may begin anywhere between the two, and the polynomial does
-/// not tell where.
+/// Two neighbouring nodes between which the values become exactly zero, and stay zero at the
+/// following node. The zeros may begin anywhere between the two, and the polynomial does not show
+/// where. Empty if there are no such nodes.
 struct ZeroStretch {
   std::size_t before, zero;  ///< indices of the nodes
 };
 std::optional<ZeroStretch> zero_stretch(std::span<const double> values);
 
 /// First-passage times of many items, each with its own level. Events are located one by one with
-/// steps of the method itself; passages within one step are located together, on the polynomial of
-/// degree four through values at five points of the step. The error is of the order of the local
-/// error of a fifth-order method.
+/// steps of the method itself. Passages within one step are located together, by a polynomial of
+/// degree four through the values at five points of the step. The error is of the order of the
+/// local error of a fifth-order method.
 class Passages {
  public:
   /// `events`: the System's capability.
@@ -45,8 +45,8 @@ class Passages {
 
   /// Whether every item has passed.
   [[nodiscard]] bool none_left() const { return left_ == 0; }
-  /// Moves the trajectory to x_new. If items pass on the way, stays at the last point and returns
-  /// true; the items must be located before the next call.
+  /// Moves the trajectory to x_new. If items pass in this step, keeps the previous point and
+  /// returns true; locate the items before the next call.
   bool step_to(StateView x_new, double t_new);
   /// Locates the passing items within the step of length h from t, from their values at
   /// kPassageNodes. `state_at` returns the state after a fraction of the step.
@@ -57,9 +57,9 @@ class Passages {
   void locate_closely(double t, double h, double error,
                       const std::function<StateView(double part)>& state_at);
 
-  /// Calls step_to() and locates the items, for a step from x to x_new of a trajectory that was not
-  /// followed by this object; nothing has passed before the step. Uses locate_closely() if `error`
-  /// is given, otherwise locate().
+  /// Calls step_to() and locates the items, for a step from x to x_new of a trajectory that this
+  /// object has not followed. No item may have passed before the step. Uses locate_closely() if
+  /// `error` is given, otherwise locate().
   void find(StateView x, double t, double h, StateView x_new, double t_new,
             const std::function<StateView(double part)>& state_at, std::optional<double> error);
 
@@ -73,13 +73,13 @@ class Passages {
 
  private:
   void count_left();
-  /// Fraction of the step of length h from t at which the item's function reaches a stretch of
-  /// zeros. The stretch begins after `low`, where the function is `at_low`, and no later than
+  /// Fraction of the step of length h from t at which a stretch of zeros of the item's function
+  /// begins. The stretch begins after `low`, where the function is `at_low`, and no later than
   /// `high`.
   [[nodiscard]] double begin_of_zeros(std::size_t item, double t, double h, double low,
                                       double at_low, double high,
                                       const std::function<StateView(double part)>& state_at);
-  /// Items that pass on the way to the point given to step_to().
+  /// Items that pass between the last point and the point given to step_to().
   [[nodiscard]] std::vector<std::size_t> passing() const;
   Capability<Events> events_;
   std::vector<double> times_;

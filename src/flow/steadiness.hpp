@@ -5,13 +5,14 @@
 namespace popflow {
 
 /// Distinguishes a steady state from a plateau near a saddle. The norm of the right-hand side must
-/// stay below the tolerance, without growing, while t grows by half of itself and by at least 10.
+/// stay below the tolerance without growing. This must last until t has grown by half of itself and
+/// by at least 10.
 class Steadiness {
  public:
   explicit Steadiness(double tolerance) : tolerance_(tolerance) {}
 
-  /// Takes the norm at t and returns whether the state is steady. `floor`: the norm that rounding
-  /// of the state leaves; it replaces a smaller tolerance, which could never be met.
+  /// Takes the norm at t and returns whether the state is steady. `floor` is the norm that rounding
+  /// of the state leaves; the tolerance is raised to it, because a smaller one could never be met.
   bool update(double norm, double t, double floor = 0);
 
   void remember(DriverData& data) const;
@@ -19,7 +20,7 @@ class Steadiness {
 
  private:
   double tolerance_;
-  double since_ = -1;  ///< negative: the norm is not below the tolerance
+  double since_ = -1;  ///< time since which the norm is below the tolerance; negative: it is not
   double first_ = 0;
   double last_ = 0;
   double low_ = 0;  ///< norm where the current rise began

@@ -16,8 +16,9 @@ Number smallest_step(const Number& t) {
   return math::max(Number(1e-300), 8 * std::numeric_limits<double>::epsilon() * math::abs(t));
 }
 
-/// Factor for a smaller limit if a System jumps (Capabilities::jumps). Rates of e^27 that have
-/// grown within the last 1e-14 of the elapsed time need 1e-5, at a tolerance of 1e-13.
+/// Factor for smallest_step() if the System jumps (Capabilities::jumps). Example: rates of e^27
+/// that grow within the last 1e-14 of the elapsed time need steps of 1e-5 times the usual minimum,
+/// at a tolerance of 1e-13.
 inline constexpr double kWithinRounding = 0x1p-30;
 
 template <StepNumber Number>
@@ -25,25 +26,25 @@ Number smallest_step(const Number& t, const Truth<Number>& jumps) {
   return math::select(jumps, Number(kWithinRounding), Number(1)) * smallest_step(t);
 }
 
-/// Time, and the sum of later steps that were too short to change it (compensated summation).
+/// Time, and the sum of the later steps that were too short to change it (compensated summation).
 template <StepNumber Number>
 struct FineTime {
   Number t = 0;
-  Number beside = 0;
+  Number remainder = 0;
 
-  [[nodiscard]] Number now() const { return t + beside; }
-  [[nodiscard]] Number left(const Number& target) const { return target - t - beside; }
+  [[nodiscard]] Number now() const { return t + remainder; }
+  [[nodiscard]] Number left(const Number& target) const { return target - t - remainder; }
   /// Time after a step of length h; the step may be too short to change `t` if the System `jumps`.
   [[nodiscard]] FineTime after(const Number& h, const Truth<Number>& jumps) const {
-    const Number way = beside + h;
+    const Number way = remainder + h;
     const Truth<Number> moves = !jumps || way >= smallest_step(t);
     return {math::select(moves, t + way, t), math::select(moves, Number(0), way)};
   }
 };
 
-/// Step to try if a step of this length is allowed and a target is `remaining` away. A step that
-/// misses the target by rounding ends at the target. An adaptive step is shortened to divide the
-/// remaining way evenly, which avoids a tiny last step.
+/// Step to try if the controller allows `length` and a target is `remaining` away. A step that
+/// would miss the target by rounding ends at the target. An adaptive step is shortened so that two
+/// equal steps reach the target, which avoids a tiny last step.
 template <StepNumber Number>
 Number step_within(const Number& length, const Number& remaining, bool adaptive = true) {
   const Number half = 0.5 * remaining;
@@ -51,28 +52,28 @@ Number step_within(const Number& length, const Number& remaining, bool adaptive 
   return math::select(length >= remaining * (1 - 1e-9), remaining, shared);
 }
 
-/// Next step length of an adaptive method: `next` from the error of the last step, of length h. If
-/// the last step was cut short from `length`, the next one is not shorter than `length`.
+/// Next step length of an adaptive method; `next` follows from the error of the last step, of
+/// length h. If the last step was cut short from `length`, the next one is at least `length`.
 template <StepNumber Number>
 Number next_length(const Number& length, const Number& h, const Number& next) {
   return math::select(h < length, math::max(next, length), next);
 }
 
-/// Bounds on the steps of an adaptive method in addition to its error estimate, which cannot see
-/// features between the stages. The bounds keep the stages close enough to see them.
+/// Bounds on the steps of an adaptive method in addition to its error estimate. The estimate misses
+/// features that lie between the stages; the bounds keep the stages close enough to see them.
 template <StepNumber Number>
 struct StepBounds {
   /// Longest step (`--max-step`).
   Number longest = std::numeric_limits<double>::infinity();
-  /// Start of a trajectory whose slope vanished there: a step is at most kShare of the time since.
-  /// Minus infinity: no such bound.
+  /// Time since which steps are cautious: the start of a trajectory whose slope vanished there. A
+  /// step is then at most kShare of the time since. Minus infinity: no such bound.
   Number cautious_since = -std::numeric_limits<double>::infinity();
 
   /// With this share, the seven stages of dopri5 divide each decade of time into more than a
   /// hundred parts.
   static constexpr double kShare = 0.1;
-  /// Length of the next step at t, where `wanted` follows from the error and the last length was
-  /// `length`.
+  /// Length of the next step at t; `wanted` follows from the error, and `length` was the last
+  /// length.
   [[nodiscard]] Number bounded(const Number& wanted, const Number& length, const Number& t) const {
     const Number share = kShare * (t - cautious_since);
     return within_longest(math::min(math::max(length, share), wanted));
@@ -100,7 +101,7 @@ struct StepControl {
   [[nodiscard]] FineTime<Number> end(const Number& h, const Number& target) const {
     const FineTime<Number> there = at.after(h, jumps);
     const Truth<Number> ends = h == at.left(target);
-    return {math::select(ends, target, there.t), math::select(ends, Number(0), there.beside)};
+    return {math::select(ends, target, there.t), math::select(ends, Number(0), there.remainder)};
   }
   /// Updates the controller after a trial step of length h that would end at `there`.
   void update(const Truth<Number>& taken, const BasicTrial<Number>& trial, const Number& h,
@@ -109,13 +110,14 @@ struct StepControl {
     const Number wanted = math::select(retry, shorter, trial.next);
     const Number longer = bounds.bounded(next_length(length, h, wanted), length, there.t);
     length = math::select(taken, longer, shorter);
-    at = {math::select(taken, there.t, at.t), math::select(taken, there.beside, at.beside)};
+    at = {math::select(taken, there.t, at.t), math::select(taken, there.remainder, at.remainder)};
     retry = !taken;
     finite = trial.finite;
   }
 };
 
-/// Smallest and largest step before the last one; both are NaN before the first step.
+/// Smallest or largest step so far, including the last one, h. Before the first step the argument
+/// is NaN.
 template <StepNumber Number>
 Number smallest_with(const Number& smallest, const Number& h) {
   return math::select(h > smallest, smallest, h);

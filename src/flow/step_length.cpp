@@ -20,9 +20,10 @@ std::string at_time(double t) {
 FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
                      std::span<const double> dxdt, std::span<const double> regime,
                      double remaining) {
-  // A hundredth of the time scale of the state. From a zero state: the step whose fifth power is
-  // small in units of the tolerance, unless it moves an entry by more than its natural scale,
-  // because features beyond would be missed. Any other wrong guess costs only a few rejections.
+  // Choose a hundredth of the time scale of the state. From a zero state, choose the step whose
+  // fifth power is small in units of the tolerance. Limit this step so that it moves no entry by
+  // more than its natural scale: longer steps could miss features. Any other wrong guess costs only
+  // a few rejections.
   double size = 0;
   double speed = 0;
   tolerance.each_piece(0, x.size(), [&](std::size_t begin, std::size_t end, double scale) {
@@ -32,13 +33,13 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
       speed = std::max(speed, std::abs(dxdt[i]) / weight);
     }
   });
-  // A regime's numbers count as entries of order 1: a System with regimes is not at rest.
+  // Count a regime's numbers as entries of order 1, because a System with regimes is not at rest.
   for (const double number : regime)
     size =
         std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
   if (!std::isfinite(speed)) return {remaining};
-  // SciPy and Hairer's codes start from such a slope with 1e-6 (in any unit) and then let each step
-  // be ten times as long as the last.
+  // Where the slope vanishes, begin with a millionth of the way. SciPy and Hairer's codes begin
+  // with 1e-6 (in any unit) and let each step be ten times as long as the last.
   constexpr double kCautious = 1e-6;
   constexpr double kDivisible = 1e-290;  // a shorter interval cannot be divided
   if (remaining > kDivisible && !(speed * remaining > 1)) return {kCautious * remaining, true};
@@ -49,8 +50,8 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
 
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                          std::span<const double> dxdt, double t) {
-  // Near a blow-up the state's time scale |x|/|dx/dt| shrinks with the step and x moves outwards;
-  // at a kink or a jump neither happens.
+  // Near a blow-up the time scale of the state, |x|/|dx/dt|, shrinks with the step and x moves
+  // outwards. At a kink or a jump neither happens.
   double outwards = 0;
   for (std::size_t i = 0; i < x.size(); ++i) outwards += x[i] * dxdt[i];
   const double own_time =
@@ -61,7 +62,7 @@ bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                        std::span<const double> dxdt, double t,
                        const std::optional<std::string>& blame) {
-  // A blow-up is only a few of the smallest steps away: now, to the rounding of t.
+  // A blow-up is only a few of the smallest steps away, so it happens at t to within rounding.
   if (grows_without_bound(workers, tolerance, x, dxdt, t))
     return diverged_at(t, "the state grows without bound at " + at_time(t));
   if (blame) return diverged_at(t, "the trajectory became non-finite at " + at_time(t) + *blame);

@@ -18,9 +18,9 @@ std::string at_time(double t);
 /// Length of a trajectory's first step.
 struct FirstStep {
   double length = 0;
-  /// Whether the slope vanishes: up to the target it would move no entry by more than its
-  /// tolerance. The slope then says nothing about the time scale, and the step is a small part of
-  /// the way.
+  /// Whether the slope vanishes: over the whole distance to the target it would move no entry by
+  /// more than its tolerance. The slope then does not show the time scale, and the step is a small
+  /// part of the distance.
   bool cautious = false;
 };
 
@@ -29,13 +29,12 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
                      std::span<const double> dxdt, std::span<const double> regime,
                      double remaining);
 
-/// Whether the state's own time scale has shrunk to the rounding of t, with derivative `dxdt`
-/// outwards.
+/// Whether the state moves outwards and its time scale |x|/|dx/dt| has shrunk to the rounding of t.
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                          std::span<const double> dxdt, double t);
 
-/// Says why the steps from x, with derivative `dxdt`, became too small: either the state grows
-/// without bound or the right-hand side jumps. `blame`: the known cause if the last trial step was
+/// Explains why the steps from x, with derivative `dxdt`, became too small: the state grows without
+/// bound, or the right-hand side jumps. `blame` names the entry to blame if the last trial step was
 /// not finite (flow/non_finite.hpp).
 Outcome step_underflow(Workers& workers, const Tolerance& tolerance, std::span<const double> x,
                        std::span<const double> dxdt, double t,

@@ -11,8 +11,8 @@
 
 namespace popflow {
 
-/// States within a step of a flow in a lane. Uses the method's dense output, or shorter steps where
-/// the step is too long for dense output, as FlowDriver does.
+/// States within a step of a flow in a lane. As in FlowDriver, they come from the method's dense
+/// output, or from shorter steps if the step is too long for dense output.
 class StepWithin {
  public:
   /// `stages`: number of slopes of a step; `ends_with_stage`: whether the last stage is the slope
@@ -25,7 +25,7 @@ class StepWithin {
   std::vector<State> slopes;  ///< slopes of the stages
 
   /// Begins with the step of length h from t, once the fields above are filled. The System and the
-  /// tolerance must outlive its use.
+  /// tolerance must outlive the use of this object.
   void begin(const System& system, const Tolerance& tolerance, bool jumps, double t, double h);
   /// State after a fraction of the step.
   StateView at(double part);
@@ -34,7 +34,7 @@ class StepWithin {
 
  private:
   [[nodiscard]] DenseOutput::Step step() const;
-  /// The method of a single trajectory.
+  /// Stepper of the method for a single trajectory.
   Stepper& stepper();
 
   const FlowMethod& method_;

@@ -32,7 +32,7 @@ bool alike(double a, double b) { return same(a, b) || (a != a && b != b); }
 
 /// Bit by bit; NaNs are alike.
 bool same(const StepControl<double>& a, const StepControl<double>& b) {
-  return same(a.at.t, b.at.t) && same(a.at.beside, b.at.beside) && a.jumps == b.jumps &&
+  return same(a.at.t, b.at.t) && same(a.at.remainder, b.at.remainder) && a.jumps == b.jumps &&
          same(a.length, b.length) && same(a.bounds.longest, b.bounds.longest) &&
          same(a.bounds.cautious_since, b.bounds.cautious_since) && a.retry == b.retry &&
          a.finite == b.finite;
@@ -93,7 +93,7 @@ class DrivenFlow {
     DriverData data = driver.resume_point().data;
     data = replaced(data, "dt", {from.control.length});
     data = replaced(data, "cautious_since", {from.control.bounds.cautious_since});
-    if (from.control.jumps) data = replaced(data, "beside_t", {from.control.at.beside});
+    if (from.control.jumps) data = replaced(data, "beside_t", {from.control.at.remainder});
     data = replaced(data, "inside_interval", {1});
     data = replaced(
         data, "interval",
@@ -117,7 +117,7 @@ class DrivenFlow {
     const ResumePoint point = driver_->resume_point();
     LanePace::Flow flow = from_;
     flow.control.at.t = point.t;
-    flow.control.at.beside = from_.control.jumps ? point.data.number("beside_t") : 0;
+    flow.control.at.remainder = from_.control.jumps ? point.data.number("beside_t") : 0;
     flow.control.length = point.data.number("dt");
     flow.control.bounds.cautious_since = point.data.number("cautious_since");
     flow.interval = driver_->interval();
@@ -143,7 +143,7 @@ class DrivenFlow {
       told_ = x[1];
     } else if (stage_ == 5) {
       const LanePace::Flow flow = now();
-      const double left = flow.target - flow.control.at.t - flow.control.at.beside;
+      const double left = flow.target - flow.control.at.t - flow.control.at.remainder;
       const double h = step_within(flow.control.bounds.within_longest(flow.control.length), left);
       // Weights of the solution and of the embedded one: odeint subtracts them so.
       const double weight = h * (11.0 / 84 - 187.0 / 2100);
@@ -254,13 +254,13 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
       any = any || looked_at;
       INFO("step " << step << ", lane " << lane);
       REQUIRE(same(pace.flow(lane), after));
-      REQUIRE((pace.at(LanePace::calls, lane) != 0) == looked_at);
+      REQUIRE((pace.at(LanePace::examine, lane) != 0) == looked_at);
       REQUIRE((pace.at(LanePace::taken, lane) != 0) == taken);
       REQUIRE(same(pace.at(LanePace::step, lane), before.h));
       REQUIRE(pace.at(LanePace::t_before, lane) ==
-              before.flow.control.at.t + before.flow.control.at.beside);
-      REQUIRE(pace.now(lane) == after.control.at.t + after.control.at.beside);
-      within += after.control.at.beside > 0 ? 1 : 0;
+              before.flow.control.at.t + before.flow.control.at.remainder);
+      REQUIRE(pace.now(lane) == after.control.at.t + after.control.at.remainder);
+      within += after.control.at.remainder > 0 ? 1 : 0;
       cut += before.h < before.flow.control.length ? 1 : 0;
       bounded += before.h == before.flow.control.bounds.longest ? 1 : 0;
       const double share =
@@ -284,7 +284,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
     }
     REQUIRE(called == any);
     REQUIRE(h.at(0, kIdle) == 0);
-    REQUIRE(pace.at(LanePace::calls, kIdle) == 0);
+    REQUIRE(pace.at(LanePace::examine, kIdle) == 0);
     REQUIRE(pace.at(LanePace::taken, kIdle) == 0);
     calls += called ? 1 : 0;
   }

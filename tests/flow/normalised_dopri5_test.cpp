@@ -145,7 +145,7 @@ TEST_CASE("a passage is found in the short way by which the end of a stretch is 
   State x(kSharers), x_new(kSharers);
   system.start(x);
   passages.start({x, regime}, 0);
-  OwnTime clock;
+  RescaledTime clock;
   BlockSteps blocks(rhs, system, tolerance, workers, passages);
   blocks.set(clock);
 
@@ -156,10 +156,10 @@ TEST_CASE("a passage is found in the short way by which the end of a stretch is 
     return std::find_if(blocks.passed().begin(), blocks.passed().end(),
                         [](const Passed& one) { return one.item == kWatched; });
   };
-  REQUIRE(std::isinf(blocks.follow(x, 0, before, {256}, x_new).followed));
+  REQUIRE(std::isinf(blocks.follow(x, 0, before, {256}, x_new).covered));
   REQUIRE(found() == blocks.passed().end());
-  CHECK(clock.gone(before) == Approx(system.time(before)).epsilon(1e-9));
-  blocks.nudge(before, system.time(behind) - clock.gone(before), x_new);
+  CHECK(clock.elapsed(before) == Approx(system.time(before)).epsilon(1e-9));
+  blocks.nudge(before, system.time(behind) - clock.elapsed(before), x_new);
   REQUIRE(found() != blocks.passed().end());
   CHECK(found()->t == Approx(own).epsilon(1e-9));
   CHECK(x_new[kWatched] == Approx(system.exact(kWatched, behind)).epsilon(1e-9));

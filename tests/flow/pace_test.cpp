@@ -11,34 +11,34 @@ namespace {
 constexpr std::int64_t kDefault = 100'000'000;
 
 /// After how many of at most `most` steps the end is found to be out of reach; 0: never.
-std::int64_t hopeless_after(std::int64_t most, double end,
-                            const std::function<double(double)>& step,
-                            std::int64_t max_steps = kDefault) {
+std::int64_t out_of_reach_after(std::int64_t most, double end,
+                                const std::function<double(double)>& step,
+                                std::int64_t max_steps = kDefault) {
   Pace pace;
   double t = 0;
   for (std::int64_t i = 1; i <= most && t < end; ++i) {
     t += step(t);
     pace.update(i, t);
-    if (pace.hopeless(i, end, max_steps)) return i;
+    if (pace.out_of_reach(i, end, max_steps)) return i;
   }
   return 0;
 }
 
 TEST_CASE("a flow that crawls is found after 100000 steps", "[flow][fast]") {
-  CHECK(hopeless_after(1'000'000, 1, [](double) { return 1e-12; }) == 100'000);
-  CHECK(hopeless_after(1'000'000, 40, [](double) { return 2e-81; }) == 100'000);
-  CHECK(hopeless_after(1'000'000, 1, [](double) { return 1e-7; }) == 0);
+  CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-12; }) == 100'000);
+  CHECK(out_of_reach_after(1'000'000, 40, [](double) { return 2e-81; }) == 100'000);
+  CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-7; }) == 0);
   // Who allows more steps than the default is not told of fewer.
-  CHECK(hopeless_after(1'000'000, 1, [](double) { return 1e-9; }) == 100'000);
-  CHECK(hopeless_after(
+  CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-9; }) == 100'000);
+  CHECK(out_of_reach_after(
             1'000'000, 1, [](double) { return 1e-9; }, 2'000'000'000) == 0);
 }
 
 TEST_CASE("a flow that becomes faster is not given up", "[flow][fast]") {
   // From 1e-60 to 1 in 700 000 steps.
-  CHECK(hopeless_after(2'000'000, 1, [](double t) { return 1e-60 + 2e-4 * t; }) == 0);
+  CHECK(out_of_reach_after(2'000'000, 1, [](double t) { return 1e-60 + 2e-4 * t; }) == 0);
   // A stiff phase of 60 000 steps that would not lead to the end.
-  CHECK(hopeless_after(2'000'000, 1e6, [](double t) { return t < 6e-5 ? 1e-9 : 10; }) == 0);
+  CHECK(out_of_reach_after(2'000'000, 1e6, [](double t) { return t < 6e-5 ? 1e-9 : 10; }) == 0);
 }
 
 TEST_CASE("what is known of the pace is remembered", "[flow][fast]") {
@@ -56,8 +56,8 @@ TEST_CASE("what is known of the pace is remembered", "[flow][fast]") {
     whole.update(i, 1e-9 * static_cast<double>(i));
     after.update(i, 1e-9 * static_cast<double>(i));
   }
-  CHECK(whole.hopeless(100'000, 1, kDefault));
-  CHECK(after.hopeless(100'000, 1, kDefault));
+  CHECK(whole.out_of_reach(100'000, 1, kDefault));
+  CHECK(after.out_of_reach(100'000, 1, kDefault));
   CHECK(whole.sentence(1) == after.sentence(1));
   CHECK(whole.sentence(1) ==
         "at the pace of the last 100000 steps the end is about 1e+09 steps away");

@@ -35,17 +35,17 @@ TEST_CASE("steps within the rounding of the time are summed until they move it",
   for (int step = 1; step < 10; ++step) {
     time = time.after(0x1p-53, true);
     CHECK(time.t == 1);
-    CHECK(time.beside == step * 0x1p-53);
+    CHECK(time.remainder == step * 0x1p-53);
     CHECK(time.left(2) == 1 - step * 0x1p-53);
   }
   CHECK(time.now() == 1 + 0x1p-50);
   for (int step = 10; step <= 16; ++step) time = time.after(0x1p-53, true);
   CHECK(time.t == 1 + 0x1p-49);
-  CHECK(time.beside == 0);
+  CHECK(time.remainder == 0);
   // A longer step takes the rest along; where nothing jumps, every step moves the time at once.
   time = FineTime<double>{1, 0x1p-51}.after(0.5, true);
   CHECK(time.t == 1.5 + 0x1p-51);
-  CHECK(time.beside == 0);
+  CHECK(time.remainder == 0);
   CHECK(FineTime<double>{1}.after(0x1p-51, false).t == 1 + 0x1p-51);
 }
 

@@ -11,7 +11,7 @@ namespace popflow {
 
 /// Maps the blocks' rescaled time to the flow time t, which follows from the growth of the sum of
 /// all entries: dt = sum of all slopes * d(rescaled time). A stretch of rescaled time begins at 0.
-class OwnTime {
+class RescaledTime {
  public:
   /// Step taken by a block.
   struct Step {
@@ -27,20 +27,21 @@ class OwnTime {
 
   /// Flow time elapsed after the rescaled time `tau`, from the fourth-order dense output of the
   /// blocks' steps.
-  [[nodiscard]] double gone(double tau) const;
-  /// Rescaled time, up to `end`, at which the elapsed flow time is h. The elapsed time at `end`
-  /// must be at least h.
-  [[nodiscard]] double when_gone(double h, double end) const;
+  [[nodiscard]] double elapsed(double tau) const;
+  /// Rescaled time, up to `end`, at which the elapsed flow time is h. By `end` at least h must have
+  /// elapsed.
+  [[nodiscard]] double when_elapsed(double h, double end) const;
 
-  /// Tabulates gone() for many times, none of which lies far beyond the stretch's `end`:
-  /// polynomials of degree five between places so close that each step of a block holds a few.
+  /// Table of elapsed() for many times, none of which lies far beyond the stretch's `end`. It
+  /// interpolates by polynomials of degree five. The nodes are so close that each step of a block
+  /// contains a few.
   class Table {
    public:
-    Table(const OwnTime& clock, double end, Workers& workers);
-    [[nodiscard]] double gone(double tau) const;
+    Table(const RescaledTime& clock, double end, Workers& workers);
+    [[nodiscard]] double elapsed(double tau) const;
 
    private:
-    std::vector<double> places_, gone_;
+    std::vector<double> places_, elapsed_;
   };
 
  private:

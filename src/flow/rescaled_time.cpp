@@ -1,4 +1,4 @@
-#include "flow/own_time.hpp"
+#include "flow/rescaled_time.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace popflow {
 
 using std::size_t;
 
-void OwnTime::begin(size_t blocks) {
+void RescaledTime::begin(size_t blocks) {
   blocks_.resize(blocks);
   for (std::vector<Taken>& steps : blocks_) steps.clear();
 }
 
-void OwnTime::add(size_t block, const Step& step) {
+void RescaledTime::add(size_t block, const Step& step) {
   std::vector<Taken>& steps = blocks_[block];
   Taken taken{step};
   for (size_t j = 0; j + 1 < dopri5::kStages; ++j)
@@ -25,7 +25,7 @@ void OwnTime::add(size_t block, const Step& step) {
   steps.push_back(taken);
 }
 
-double OwnTime::gone(double tau) const {
+double RescaledTime::elapsed(double tau) const {
   double sum = 0;
   for (const std::vector<Taken>& steps : blocks_) {
     const auto next = std::upper_bound(steps.begin(), steps.end(), tau,
@@ -39,8 +39,8 @@ double OwnTime::gone(double tau) const {
   return sum;
 }
 
-double OwnTime::when_gone(double h, double end) const {
-  const auto left = [&](double tau) { return gone(tau) - h; };
+double RescaledTime::when_elapsed(double h, double end) const {
+  const auto left = [&](double tau) { return elapsed(tau) - h; };
   const double at_end = left(end);
   if (!(at_end > 0)) return end;
   const auto [low, high] = bracketed_root(left, 0, end, -h, at_end);
@@ -54,8 +54,8 @@ constexpr double kPerStep = 3;
 constexpr size_t kDegree = 5;
 }  // namespace
 
-/// Spacing of places: a third of the shortest step that any block takes there.
-std::vector<double> OwnTime::places(double end) const {
+/// Nodes of the table. Their spacing is a third of the shortest step that any block takes there.
+std::vector<double> RescaledTime::places(double end) const {
   std::vector<size_t> current(blocks_.size());
   std::vector<double> places = {0};
   for (double tau = 0;;) {
@@ -67,7 +67,7 @@ std::vector<double> OwnTime::places(double end) const {
       shortest = std::min(shortest, steps[step].length);
     }
     tau += shortest / kPerStep;
-    if (end - tau < 0.5 * shortest / kPerStep) break;  // avoids two places that almost coincide
+    if (end - tau < 0.5 * shortest / kPerStep) break;  // avoids two nodes that almost coincide
     places.push_back(tau);
   }
   while (places.size() < kDegree) places.push_back(0.5 * (places.back() + end));
@@ -75,19 +75,19 @@ std::vector<double> OwnTime::places(double end) const {
   return places;
 }
 
-OwnTime::Table::Table(const OwnTime& clock, double end, Workers& workers)
-    : places_(clock.places(end)), gone_(places_.size()) {
+RescaledTime::Table::Table(const RescaledTime& clock, double end, Workers& workers)
+    : places_(clock.places(end)), elapsed_(places_.size()) {
   workers.run(places_.size(), places_.size() * clock.blocks_.size(),
-              [&](size_t i) { gone_[i] = clock.gone(places_[i]); });
+              [&](size_t i) { elapsed_[i] = clock.elapsed(places_[i]); });
 }
 
-double OwnTime::Table::gone(double tau) const {
-  // Neighbouring places, as many before as behind where they exist.
+double RescaledTime::Table::elapsed(double tau) const {
+  // Nearest nodes, as many before tau as after it where they exist.
   const auto behind =
       static_cast<size_t>(std::upper_bound(places_.begin(), places_.end(), tau) - places_.begin());
   constexpr size_t kNodes = kDegree + 1;
   const size_t first = std::min(std::max(behind, kNodes / 2) - kNodes / 2, places_.size() - kNodes);
-  return Interpolant<kNodes>({&places_[first], kNodes}, {&gone_[first], kNodes}).at(tau).value;
+  return Interpolant<kNodes>({&places_[first], kNodes}, {&elapsed_[first], kNodes}).at(tau).value;
 }
 
 }  // namespace popflow
