@@ -11,9 +11,9 @@
 
 namespace popflow {
 
-/// Replaces odeint's array of error estimates. The pass that computes the errors reduces them to
-/// their norm in units of the tolerance, instead of storing one error per entry and reading it
-/// again. A step therefore makes no more passes over memory than its tableau needs.
+/// Replaces odeint's array of error estimates. The pass over memory that computes the errors also
+/// reduces them to their norm, in units of the tolerance, so that no error is stored and read
+/// again.
 struct StepError {
   const Tolerance& tolerance;
   const State& x;
@@ -54,7 +54,8 @@ class ThreadedAlgebra : public OdeintAlgebra<ThreadedAlgebra> {
     });
   }
 
-  // Works through a buffer in the first-level cache, which spares the read for ownership.
+  // Writes through a buffer in the first-level cache and past the other caches, so that the
+  // processor need not read the output's cache lines before it overwrites them.
   template <class Op, class... In>
   static void stretch_streaming(Op op, double* out, std::size_t begin, std::size_t end,
                                 const In*... in) {

@@ -37,9 +37,9 @@ struct MeanSquareAlgebra : odeint::range_algebra {
 
 /// Error that is left after the last order, if the orders continue to converge at the last rate.
 /// The estimate of order k is the last difference of its row of the extrapolation table; the
-/// previous order's is (k + 1)^2 times as large (odeint's step numbers are 2, 4, 6, ...). If the
-/// orders converge slowly, because the step is long for the flow, the estimate alone is far too
-/// small.
+/// estimate of the previous order is (k + 1)^2 times as large (odeint's step numbers are 2, 4, 6,
+/// ...). If the orders converge slowly, because the step is long for the flow, the estimate of the
+/// last order alone is far too small.
 double error_left() {
   const std::size_t k = errors_of_orders.size();
   if (k < 2) return 0;
@@ -53,8 +53,9 @@ double error_left() {
   return ratio < 1 ? last * ratio / (1 - ratio) : std::numeric_limits<double>::infinity();
 }
 
-/// odeint's Bulirsch-Stoer: extrapolation of variable order. It has a single absolute tolerance, so
-/// it works on entries scaled by their natural scale. The algebra defines the norm.
+/// odeint's Bulirsch-Stoer method: extrapolation of variable order. odeint has a single absolute
+/// tolerance, so the method works on entries divided by their natural scale. The algebra defines
+/// the norm.
 template <class Algebra>
 class BulirschStoer : public Stepper {
  public:
@@ -87,7 +88,7 @@ class BulirschStoer : public Stepper {
     const bool accepted =
         method_.try_step(std::ref(scaled_rhs), y_, dydt_, time, y_new_, next) == odeint::success;
     rescale(y_new_, x_new, 1);
-    // Odeint's test for acceptance does not detect a NaN.
+    // odeint accepts a step with a NaN.
     const bool finite = std::isfinite(next) && is_state(workers_, x_new);
     if (!finite) return {false, false, kAfterNonFinite * h};
     constexpr double kMost = 0.1;  // the ratio is only a rough estimate
@@ -96,7 +97,7 @@ class BulirschStoer : public Stepper {
       method_.reset();
       return {false, true, h * std::min(0.7, step_factor(left / kMost, order))};
     }
-    // If its estimates of different orders disagree, odeint asks for the same step forever.
+    // If the estimates of different orders disagree, odeint proposes the same step forever.
     if (!accepted && next == h) next = 0.5 * h;
     return {accepted, true, next};
   }
@@ -129,7 +130,7 @@ class BulirschStoer : public Stepper {
   Rhs& rhs_;
   const Tolerance& tolerance_;
   Workers& workers_;
-  double factor_ = 1;  // factor of the tolerances with which method_ was made
+  double factor_ = 1;  // factor of the tolerances that method_ uses
   Method method_;
   State y_, y_new_, dydt_, x_;
   bool known_ = false;

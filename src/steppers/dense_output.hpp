@@ -15,8 +15,8 @@
 namespace popflow {
 
 /// Dense output of a method: the state anywhere within a step, as accurate as the step itself.
-/// Single trajectories and SIMD lanes use the same dense output, made by the method's row in the
-/// table.
+/// Single trajectories and SIMD lanes use the same dense output, which the method's row in the
+/// table (flow_methods.cpp) creates.
 class DenseOutput {
  public:
   /// Right-hand side of the flow.
@@ -45,8 +45,8 @@ class DenseOutput {
   [[nodiscard]] virtual int degree() const = 0;
 };
 
-/// A method's own interpolant, of lower order: the state after a fraction of a step is x + h sum_i
-/// weights[i] slopes[stages[i]].
+/// Interpolant of lower order that belongs to a method: the state after a fraction of a step is x +
+/// h sum_i weights[i] slopes[stages[i]].
 struct Interpolant6 {
   std::array<std::size_t, 6> stages;
   std::array<double, 6> (*weights)(double part);
@@ -63,10 +63,10 @@ std::unique_ptr<DenseOutput> make_quintic_output(Workers& workers,
 using SepticStages = std::array<std::size_t, kSepticPlaces.size()>;
 
 /// Dense output from the polynomial of degree seven through slopes at kSepticPlaces, for long steps
-/// of high order. It starts from slopes of low order (from the method's stages or Hermite's cubic)
-/// and iterates: each sweep re-evaluates the slopes at the polynomial's states, which gains one
-/// order (as above). The sweeps end when the next one would change no state by more than the
-/// tolerance of a step.
+/// of high order. The first slopes are of low order, from the method's stages or Hermite's cubic.
+/// Each following sweep evaluates the slopes again at the polynomial's states and gains one order
+/// (as above). The sweeps end when the next one would change no state by more than the tolerance of
+/// a step.
 std::unique_ptr<DenseOutput> make_septic_output(Workers& workers,
                                                 std::optional<SepticStages> stages = {});
 

@@ -10,8 +10,8 @@ inline constexpr std::size_t kStages = 7;
 /// Order of the local error of the embedded solution, which controls the step size: h^5.
 inline constexpr int kErrorOrder = 5;
 
-/// Weights of the slopes for the next stage. The last row is the solution, whose slope is the first
-/// of the next step.
+/// Weights of the slopes for the next stage. The last row gives the solution, whose slope is the
+/// first slope of the next step.
 inline constexpr double kTableau[kStages - 1][kStages - 1] = {
     {1.0 / 5},
     {3.0 / 40, 9.0 / 40},
@@ -42,12 +42,12 @@ inline double between(double x, double x_new, double h, const std::array<double,
          part * (way + rest * (bend + part * (way - h * slopes[6] - bend + rest * h * quartic)));
 }
 
-// ---- Odeint's interpolant: of order four as well and one degree higher, as weights of the slopes.
-// ---- In the middle of the step both agree.
+// ---- odeint's interpolant: also of order four, but one degree higher, given as weights of the
+// ---- slopes. In the middle of the step both interpolants agree.
 
 /// Stages whose slopes the interpolant uses.
 inline constexpr std::array<std::size_t, 6> kInterpolantStages = {0, 2, 3, 4, 5, 6};
-/// Weights at a fraction of the step, rounded like those of Odeint's dense output.
+/// Weights at a fraction of the step, rounded like those of odeint's dense output.
 inline std::array<double, 6> interpolant_weights(double part) {
   struct Term {
     double weight;  ///< weight in the solution

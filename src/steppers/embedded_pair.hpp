@@ -12,7 +12,8 @@
 
 namespace popflow {
 
-/// Stepper of a single trajectory by one of Odeint's embedded Runge-Kutta pairs (odeint_pairs.hpp).
+/// Stepper of a single trajectory for one of odeint's embedded Runge-Kutta pairs
+/// (odeint_pairs.hpp).
 template <class Method>
 class EmbeddedPair : public Stepper {
  public:
@@ -30,7 +31,7 @@ class EmbeddedPair : public Stepper {
     if (!first_known_) rhs_(x, first_, t);
     first_known_ = true;
     last_known_ = Method::kFirstSameAsLast;
-    // Odeint keeps its stages private, but these calls reveal the arrays of their slopes.
+    // odeint keeps its stages private, but these calls reveal the arrays of their slopes.
     std::size_t stage = 0;
     stages_[stage++] = &first_;
     const auto slope = [&](const State& at, State& dxdt, double time) {

@@ -18,7 +18,7 @@ template <template <class, class, class, class, class, class, class> class Metho
 using Of =
     Method<State, double, State, double, ThreadedAlgebra, Operations, odeint::initially_resizer>;
 
-/// A method of fixed step size: euler, rk4.
+/// Method with a fixed step size: euler, rk4.
 template <class Method>
 class FixedStep : public Stepper {
  public:
@@ -90,7 +90,7 @@ class FusedEuler : public Euler {
 
   Trial attempt(const State& x, double t, double h, State& x_new) override {
     const double bound = rhs_.euler_step(x, t, h, x_new, event_functions_);
-    // Reads the new state once more only if the bound is inconclusive.
+    // The new state is read once more only if the bound is inconclusive.
     const bool finite = bound <= kLargestEntry || is_state(workers_, x_new);
     return {finite, finite, h};
   }

@@ -13,7 +13,7 @@ template <std::size_t kSlopes>
 struct ExtensionWeights {
   double end = 0;
   std::array<double, kSlopes> slopes = {};
-  /// State, from an entry's values at both ends and all slopes.
+  /// State at this fraction, from an entry's values at both ends and all slopes.
   [[nodiscard]] double state(double x, double x_new, double h,
                              const std::array<double, kSlopes>& f) const {
     double sum = slopes[0] * f[0];
@@ -31,9 +31,9 @@ class Extension {
 
   /// `inner`: places of the inner slopes.
   constexpr explicit Extension(const std::array<double, kInner>& inner) {
-    // The derivative is the polynomial through the slopes, plus a multiple of the next-degree
-    // polynomial that vanishes at their places. The multiple makes the integral reach the state at
-    // the end.
+    // The derivative is the polynomial through the slopes, plus a multiple of the polynomial of the
+    // next degree that vanishes at their places. The multiple is chosen so that the integral
+    // reaches the state at the end.
     std::array<double, kSlopes> place = {};
     std::copy(inner.begin(), inner.end(), place.begin() + 1);
     place.back() = 1;
@@ -99,13 +99,14 @@ class Extension {
   std::array<Weight, kSlopes> slopes_ = {};
 };
 
-/// Places of the inner slopes of the polynomial of degree five: near the ends, where the
+/// Places of the inner slopes of the polynomial of degree five. They are near the ends, where the
 /// interpolants that supply the states (dopri5's own, Hermite's cubic) are most accurate.
 inline constexpr std::array<double, 2> kQuinticPlaces = {0.2, 0.8};
 inline constexpr Extension<2> kQuintic(kQuinticPlaces);
 
-/// Places for the polynomial of degree seven: stages of fehlberg78. (With the remaining one, 1/2,
-/// the slopes alone would determine the state at the end, so it would add no information.)
+/// Places of the inner slopes of the polynomial of degree seven: stages of fehlberg78. The stage at
+/// 1/2 is left out: with it the slopes alone would determine the state at the end, which would then
+/// add no information.
 inline constexpr std::array<double, 4> kSepticPlaces = {1.0 / 6, 1.0 / 3, 2.0 / 3, 5.0 / 6};
 inline constexpr Extension<4> kSeptic(kSepticPlaces);
 

@@ -22,16 +22,16 @@ struct FlowMethod {
   bool needs_jacobian = false;
   /// Whether blocks of a state can be integrated with their own step sizes (flow/block_dopri5.hpp).
   bool has_blocks = false;
-  /// Number of states of the problem's size that the method holds, including the driver's two, for
-  /// a problem of `size` numbers.
+  /// Number of states that the method holds for a problem of `size` numbers, including the two
+  /// states of the driver.
   double (*states)(double size) = nullptr;
   /// Number of additional states for dense output.
   double dense_output_states = 0;
   /// Creates the stepper. Throws UsageError if the System lacks what the method needs.
   std::unique_ptr<Stepper> (*make)(Rhs& rhs, const Tolerance& tolerance,
                                    Workers& workers) = nullptr;
-  // Creates the stepper for small flows in SIMD lanes (flow/flow_lanes.hpp); null for methods
-  // without. Steps in lanes have the same dense output as those of a single trajectory.
+  // Creates the stepper for small flows in SIMD lanes (flow/flow_lanes.hpp); null for methods that
+  // have none. Steps in lanes have the same dense output as steps of a single trajectory.
   std::unique_ptr<LaneStepper> (*make_lanes)(const LaneFormulas& formulas,
                                              ErrorNorm norm) = nullptr;
   std::unique_ptr<DenseOutput> (*make_dense_output)(Workers& workers) = nullptr;

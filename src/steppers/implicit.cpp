@@ -9,7 +9,7 @@ namespace popflow {
 
 namespace {
 
-// The embedded solution is of order 3.
+// The embedded solution is of order 3, so its local error is of order h^4.
 constexpr int kErrorOrder = 4;
 
 /// Rosenbrock 4(3), for stiff problems of low dimension: one LU factorisation per step.

@@ -45,8 +45,8 @@ struct resize_impl<popflow::LaneRows, popflow::LaneRows> {
 
 namespace popflow {
 
-/// Replaces odeint's array of error estimates, as StepError does for a single trajectory: the pass
-/// that computes the errors reduces them to a norm in each lane.
+/// Replaces odeint's array of error estimates, as StepError does for a single trajectory. The pass
+/// that computes the errors also reduces them to a norm in each lane.
 struct LaneError {
   const LaneRows& tolerance;  ///< laid out as in LaneStepper
   const LaneRows& x;
@@ -88,7 +88,7 @@ class LaneAlgebra : public OdeintAlgebra<LaneAlgebra<width>> {
     Number worst = 0;
     for (std::size_t i = 0; i < of.x.rows(); ++i) {
       const Number here = in_units(of, i, op, in...);
-      // A NaN in either argument must persist.
+      // Keeps a NaN of either argument, which max() may drop.
       worst = max(worst, here) + 0 * here;
     }
     return worst;
@@ -117,9 +117,9 @@ class LaneAlgebra : public OdeintAlgebra<LaneAlgebra<width>> {
   }
 };
 
-/// One of Odeint's embedded Runge-Kutta pairs (odeint_pairs.hpp) in lanes: over rows of Packs, with
-/// its own step length in each lane. All functions that a step calls are compiled for vectors of
-/// `width` numbers.
+/// Stepper in lanes for one of odeint's embedded Runge-Kutta pairs (odeint_pairs.hpp): computes
+/// with rows of Packs, with its own step length in each lane. All functions that a step calls are
+/// compiled for vectors of `width` numbers.
 template <class Method, std::size_t width>
 class LanePair : public LaneStepper {
  public:
@@ -136,7 +136,7 @@ class LanePair : public LaneStepper {
 
   void accept(const double* accepted) override {
     x.take(accepted, x_new);
-    // After a rejected step, the slope at x is computed again, with the same bits.
+    // After a rejected step this computes the slope at x again, with the same bits.
     if constexpr (Method::kFirstSameAsLast)
       slope_.take(accepted, last_);
     else
@@ -157,7 +157,7 @@ class LanePair : public LaneStepper {
   void step() {
     std::size_t stage = 0;
     stages_[stage++] = &slope_;
-    // Odeint keeps its stages private, but these calls reveal the arrays of their slopes.
+    // odeint keeps its stages private, but these calls reveal the arrays of their slopes.
     const auto slope = [&](const LaneRows& at, LaneRows& dxdt, const Number& time) {
       stages_[stage++] = &dxdt;
       flow(at, dxdt, reinterpret_cast<const double*>(&time));

@@ -9,14 +9,14 @@
 #include "steppers/dense_output.hpp"
 #include "steppers/dopri5_tableau.hpp"
 
-// Embedded Runge-Kutta pairs that Odeint has, as embedded_pair.hpp and lane_pair.hpp take them.
-// Each has these names.
+// Embedded Runge-Kutta pairs of odeint, in the form that embedded_pair.hpp and lane_pair.hpp need.
+// Each pair has these members:
 //
-// - Stepper, stepper(): Odeint's stepper for states of any kind, with times of any kind
-// - kStages: slopes in a step, those at both ends included if the method uses both
-// - kFirstSameAsLast: is the last slope that at the step's end, the first of the next step?
-// - kErrorOrder: order of the local error that is estimated, as in Odeint: h^order
-// - dense_output(): its dense output
+// - Stepper, stepper(): odeint's stepper for any type of state and of time
+// - kStages: number of slopes in a step, including those at both ends if the method uses both
+// - kFirstSameAsLast: whether the last slope is at the end of the step and so the first of the next
+// - kErrorOrder: order of the estimated local error, as in odeint: h^order
+// - dense_output(): creates the dense output
 
 namespace popflow {
 

@@ -83,7 +83,7 @@ class AdaptiveSplitting : public Stepper {
 
  private:
   /// Difference between one step and two half steps, in units of the tolerance; not finite if any
-  /// value is not.
+  /// value is not finite.
   [[nodiscard]] double difference(const State& x, const State& x_new) const {
     return error_of_step(workers_, tolerance_, x, x_new,
                          [&, this](std::size_t i) { return x_new[i] - whole_[i]; });

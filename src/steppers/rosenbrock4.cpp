@@ -10,9 +10,9 @@ namespace {
 
 namespace odeint = boost::numeric::odeint;
 
-/// The method is RODAS (Hairer and Wanner, Solving Ordinary Differential Equations II, section
-/// IV.10). Boost 1.74 has the wrong sign in gamma_4, which reduces the order to one for right-hand
-/// sides that depend on time.
+/// RODAS (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.10) with its
+/// correct coefficients. Boost 1.74 has the wrong sign in gamma_4, which reduces the order to one
+/// for right-hand sides that depend on time.
 struct Coefficients : odeint::default_rosenbrock_coefficients<double> {
   const double d4 = -0.3620000000000023e-01;
 };

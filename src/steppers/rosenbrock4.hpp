@@ -6,8 +6,9 @@
 
 namespace popflow {
 
-/// odeint's rosenbrock4 behind plain pointers. It uses uBLAS, which does not compile as C++20 in
-/// Boost 1.74, so its source is C++17 and includes no other header of the project.
+/// odeint's rosenbrock4 behind plain pointers. odeint uses uBLAS, which does not compile as C++20
+/// in Boost 1.74. The source of this class is therefore C++17 and includes no other header of the
+/// project.
 class Rosenbrock4 {
  public:
   using Derivative = std::function<void(const double* x, double* dxdt, double t)>;
@@ -19,7 +20,7 @@ class Rosenbrock4 {
   Rosenbrock4(const Rosenbrock4&) = delete;
   Rosenbrock4& operator=(const Rosenbrock4&) = delete;
 
-  /// Takes one step of length h from (t, x): writes its result and the error estimate of each
+  /// Takes one step of length h from (t, x); writes the result and the error estimate of each
   /// entry.
   void step(const double* x, double t, double h, double* x_new, double* error);
 

@@ -15,8 +15,8 @@ using Operations = boost::numeric::odeint::default_operations;
 constexpr std::size_t kPlaces = kSepticPlaces.size();
 /// More sweeps would cost as much as locating by steps.
 constexpr int kMostSweeps = 6;
-// In units of the tolerance: allowed change by the next sweep, and allowed truncation error of the
-// polynomial. Neither accumulates from step to step.
+// Allowed change by the next sweep, and allowed truncation error of the polynomial, in units of the
+// tolerance. Neither error accumulates from step to step.
 constexpr double kEnough = 0.25;
 constexpr double kMostTruncation = 2;
 
@@ -32,28 +32,29 @@ constexpr double largest_weight(std::size_t inner) {
 constexpr std::array<double, kPlaces> kLargestWeights = {largest_weight(0), largest_weight(1),
                                                          largest_weight(2), largest_weight(3)};
 
-/// The polynomial's first missing term is zero at both ends, and its slope is zero at all places
-/// and, by symmetry, in the middle. The difference between the polynomial's slope and the
-/// right-hand side at its state, between two places, therefore estimates that term.
+/// Place of the check of the truncation error. The first term that the polynomial is missing is
+/// zero at both ends; its slope is zero at all places and, by symmetry, in the middle. Between two
+/// places, the difference between the polynomial's slope and the right-hand side at its state
+/// therefore estimates that term.
 constexpr double kCheck = 1.0 / 12;
-constexpr double slope_of_first_lacking(double part) {
+constexpr double slope_of_missing_term(double part) {
   double slope = (part - 0.5) * part * (part - 1);
   for (const double place : kSepticPlaces) slope *= part - place;
   return slope;
 }
-/// Largest value of the missing term for a unit slope at kCheck.
-constexpr double largest_lacking() {
+/// Largest value of the missing term if its slope at kCheck is 1.
+constexpr double largest_missing_term() {
   constexpr int kPieces = 600;
   double value = 0;
   double largest = 0;
   for (int i = 0; i < kPieces; ++i) {
-    value += slope_of_first_lacking((i + 0.5) / kPieces) / kPieces;
+    value += slope_of_missing_term((i + 0.5) / kPieces) / kPieces;
     largest = std::max(largest, value < 0 ? -value : value);
   }
-  const double at_check = slope_of_first_lacking(kCheck);
+  const double at_check = slope_of_missing_term(kCheck);
   return largest / (at_check < 0 ? -at_check : at_check);
 }
-constexpr double kTruncation = largest_lacking();
+constexpr double kTruncation = largest_missing_term();
 
 class SepticOutput : public DenseOutput {
  public:
@@ -93,8 +94,8 @@ class SepticOutput : public DenseOutput {
       slope(scratch, inner_[i], step.t + part * step.h);
     }
   }
-  /// Returns false if the sweeps do not converge to the tolerance, or the polynomial's error
-  /// exceeds it.
+  /// Returns false if the sweeps do not converge to the tolerance, or if the error of the
+  /// polynomial exceeds it.
   bool refine(const Step& step, const Slope& slope, const Tolerance& tolerance, State& scratch);
   /// Largest change of the polynomial anywhere if a slope changes from a to b, times `weight`, in
   /// units of the tolerance.
@@ -123,7 +124,7 @@ bool SepticOutput::refine(const Step& step, const Slope& slope, const Tolerance&
       inner_[i].swap(slope_);
     }
     if (!std::isfinite(changed)) return false;
-    // Estimates the change by the next sweep.
+    // If the sweeps converge at the last rate, the next one changes the states by changed * ratio.
     const double ratio = sweep > 1 && changed < before ? changed / before : 1;
     if (changed * ratio <= kEnough)
       return truncation(step, slope, tolerance, scratch) <= kMostTruncation;

@@ -6,8 +6,8 @@
 #include "popflow/math.hpp"
 #include "popflow/pack.hpp"
 
-// Step-size factor from the error of a step. A number is a double for one trajectory and a Pack for
-// many in lanes (flow/step_control.hpp has the rest of the controller).
+// Step-size factor from the error of a step. A number is a double for one trajectory, or a Pack for
+// many trajectories in lanes. The rest of the controller is in flow/step_control.hpp.
 
 namespace popflow {
 
@@ -19,11 +19,11 @@ concept StepNumber = std::is_same_v<Number, double> || math::NumberClass<Number>
 template <StepNumber Number>
 using Truth = decltype(Number() < Number());
 
-/// Step length after a NaN or an infinity, relative to the last: such a step does not show how much
-/// too long it was.
+/// Factor for the step length after a NaN or an infinity, which does not show how much too long the
+/// step was.
 inline constexpr double kAfterNonFinite = 0.1;
 
-/// x^y in lanes to about 1e-15, as fast as possible.
+/// x^y in lanes, to about 1e-15: exp and log are faster than an exact power.
 template <std::size_t width>
 BasicPack<width> quick_power(const BasicPack<width>& x, double y) {
   return math::exp(y * math::log(x));
@@ -37,8 +37,8 @@ Number step_factor(const Number& error, int order) {
   constexpr double kSafety = 0.9;
   constexpr double kShrink = 0.2;
   constexpr double kGrow = 5;
-  // Clamps the error to where the factor is at its bounds. Comparisons with NaN choose the first
-  // branch.
+  // Clamps the error to the range in which the factor is not at its bounds. Comparisons with NaN
+  // choose the first branch.
   constexpr double kLeast = 1e-30;
   constexpr double kMost = 1e30;
   const Number within = math::min(Number(kMost), math::max(Number(kLeast), error));
@@ -61,8 +61,8 @@ struct BasicTrial {
   double length = std::numeric_limits<double>::infinity();
 };
 
-/// Judges a step of length h by its error, in units of the tolerance, and the step_factor() of
-/// that.
+/// Judges a step of length h by its error, in units of the tolerance; `factor` is the step_factor()
+/// of the error.
 template <StepNumber Number>
 BasicTrial<Number> judge(const Number& error, const Number& h, const Number& factor) {
   const Truth<Number> finite = is_finite(error);

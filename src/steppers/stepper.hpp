@@ -13,11 +13,11 @@
 
 namespace popflow {
 
-/// A System's right-hand side in the driver's current regime, as steppers call it. Counts its
+/// Right-hand side of a System in the driver's current regime, as steppers call it. Counts the
 /// evaluations.
 class Rhs {
  public:
-  /// `regime` must outlive it.
+  /// `regime` must outlive this object.
   Rhs(const System& system, const Regime& regime)
       : system_(&system),
         regime_(&regime),
@@ -32,7 +32,7 @@ class Rhs {
                 std::span<double> time_derivative) const {
     jacobian_->jacobian({x, *regime_}, t, j, time_derivative);
   }
-  /// The System's Jacobian, if it has one; otherwise why_not() may give the reason.
+  /// Jacobian of the System. If the System has none, why_not() may give the reason.
   [[nodiscard]] const Capability<Jacobian>& has_jacobian() const { return jacobian_; }
   /// Whether the System can take Euler's step in one pass.
   [[nodiscard]] bool has_euler_step() const { return static_cast<bool>(euler_step_); }
@@ -95,21 +95,21 @@ class Stepper {
   /// Events::event_functions at the end of the last attempt, if the method has computed them;
   /// otherwise empty.
   [[nodiscard]] virtual std::span<const double> event_functions() const { return {}; }
-  /// Whether the last attempt took several steps of the method, so that, to locate an event within
-  /// it, dividing it costs less than repeating it many times.
+  /// Whether the last attempt took several steps of the method. Dividing such an attempt costs less
+  /// than repeating it many times to locate an event within it.
   [[nodiscard]] virtual bool divisible() const { return false; }
   /// Accepts the last attempt: x_new becomes x.
   virtual void accept() {}
-  /// Discards the step memory: x is not the result of the last accepted step.
+  /// Discards what is known from earlier steps: x is not the result of the last accepted step.
   virtual void reset() {}
-  /// Number of known right-hand sides that a restarted stepper would evaluate again.
+  /// Number of evaluations whose results are known, and which a restarted stepper would repeat.
   [[nodiscard]] virtual std::int64_t known_evaluations() const { return 0; }
-  /// Whether a restarted stepper can continue bit for bit from any accepted step. If not, it can
-  /// only continue from a save, where every run restarts its stepper.
+  /// Whether a restarted stepper can continue bit for bit from any accepted step. Otherwise it can
+  /// continue only from a save time, at which every run restarts its stepper.
   [[nodiscard]] virtual bool resumes_anywhere() const { return true; }
 };
 
-// Factories, for the table of methods (flow_methods.hpp). Those of embedded pairs are in
+// Factories, for the table of methods (flow_methods.hpp). Factories of embedded pairs are in
 // embedded_pair.hpp.
 std::unique_ptr<Stepper> make_bulirsch_stoer(Rhs& rhs, const Tolerance& tolerance,
                                              Workers& workers);

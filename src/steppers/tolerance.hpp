@@ -63,7 +63,8 @@ class Tolerance {
 /// Number of elements per task: small enough to balance, large enough to be worth a thread.
 constexpr std::size_t kTaskElements = std::size_t{1} << 14;
 
-/// Calls body(begin, end, task) for subranges of [0, n) on all threads; returns their number.
+/// Calls body(begin, end, task) for subranges of [0, n) on all threads; returns the number of
+/// subranges.
 template <class Body>
 std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
   if (n <= kTaskElements) {
@@ -81,8 +82,8 @@ std::size_t in_stretches(Workers& workers, std::size_t n, Body&& body) {
 /// Largest |value(i)| over [begin, end); NaN as soon as one value is NaN or infinite.
 template <class Of>
 double largest(std::size_t begin, std::size_t end, Of&& value) {
-  // Several partial maxima let the compiler vectorise. 0 * value is NaN for every value that is not
-  // finite, and 0 otherwise.
+  // Several partial maxima let the compiler vectorise. `0 * value` is NaN for every value that is
+  // not finite, and 0 otherwise.
   constexpr std::size_t kTogether = 8;
   double high[kTogether] = {};
   double poison[kTogether] = {};
@@ -106,10 +107,11 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
   return result;
 }
 
-/// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one square is.
+/// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one square is NaN or infinite.
 template <class Of>
 double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
-  constexpr std::size_t kTogether = 8;  // fixed order; vectorises
+  constexpr std::size_t kTogether = 8;  // the fixed order gives the same bits everywhere, and
+                                        // vectorises
   double sums[kTogether] = {};
   std::size_t i = begin;
   for (; i + kTogether <= end; i += kTogether) {
@@ -130,7 +132,8 @@ double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
 /// Maximum of two numbers; NaN if either is NaN.
 inline double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
 
-/// Reduces of(begin, end) over subranges of [0, n) on all threads with `join`, in order.
+/// Reduces of(begin, end) over subranges of [0, n) with `join`: computes on all threads, joins in
+/// order.
 template <class Of, class Join>
 double join_stretches(Workers& workers, std::size_t n, Of&& of, Join&& join) {
   if (n <= kTaskElements) return n > 0 ? of(std::size_t{0}, n) : 0;

@@ -9,8 +9,9 @@
 #include "steppers/dense_output.hpp"
 
 /// Verner's efficient pair of orders 8(7) with 13 stages (Verner 2010, Numerical Algorithms 53,
-/// 383-396), in the form of Odeint's generic Runge-Kutta steppers. Exact rational numbers, rounded;
-/// tests/steppers/verner8_test.cpp checks the conditions of both orders.
+/// 383-396), in the form of odeint's generic Runge-Kutta steppers. The coefficients are exact
+/// rational numbers, rounded. tests/steppers/verner8_test.cpp checks the order conditions of both
+/// orders.
 namespace popflow::verner8 {
 
 template <std::size_t kStage>

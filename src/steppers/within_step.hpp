@@ -7,10 +7,11 @@
 #include "steppers/algebra.hpp"
 #include "steppers/extension.hpp"
 
-/// State after a fraction of a step of length h from x to x_new, by interpolation of slopes.
+/// Functions that compute the state after a fraction of a step of length h from x to x_new, by
+/// interpolation of slopes.
 namespace popflow::within_step {
 
-/// From the slopes at both ends: Hermite's cubic, with an error of h^4.
+/// Hermite's cubic through the slopes at both ends, with an error of h^4.
 inline void cubic(Workers& workers, const State& x, double h, const State& x_new,
                   const State& first, const State& last, double part, State& out) {
   using Sum = boost::numeric::odeint::default_operations::scale_sum4<double>;
@@ -22,7 +23,7 @@ inline void cubic(Workers& workers, const State& x, double h, const State& x_new
       Sum(1 - end, end, h * part * rest * rest, -h * part * part * rest));
 }
 
-/// From slopes at both ends and kQuinticPlaces.
+/// Polynomial through slopes at both ends and at kQuinticPlaces.
 inline void quintic(Workers& workers, const State& x, double h, const State& x_new,
                     const State& first, const std::array<State, 2>& inner, const State& last,
                     double part, State& out) {
@@ -34,7 +35,7 @@ inline void quintic(Workers& workers, const State& x, double h, const State& x_n
       Sum(1 - w.end, w.end, h * w.slopes[0], h * w.slopes[1], h * w.slopes[2], h * w.slopes[3]));
 }
 
-/// From slopes at both ends and kSepticPlaces.
+/// Polynomial through slopes at both ends and at kSepticPlaces.
 inline void septic(Workers& workers, const State& x, double h, const State& x_new,
                    const State& first, const std::array<State, 4>& inner, const State& last,
                    double part, State& out) {
