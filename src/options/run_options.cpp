@@ -627,12 +627,12 @@ const ParameterTable& sweep_options() {
       if (option.name == "figure")
         option.meaning =
             "observables, passages and events, separated by blanks, that 'plot' shows of each "
-            "cell; or the word 'outcome'",
-        if (option.name == "state") {
-          option.meaning = "whether the last state of each run is kept";
-          option.words = {"ends", "none"};
-          option.default_note = "ends, if it is small and has the same size in all cells";
-        }
+            "cell; or the word 'outcome'";
+      if (option.name == "state") {
+        option.meaning = "whether the last state of each run is kept";
+        option.words = {"ends", "none"};
+        option.default_note = "ends, if it is small and has the same size in all cells";
+      }
       if (option.name == "checkpoint-every")
         option.meaning = "seconds after which the results so far are synchronised to the disk";
       if (option.name == "dry-run")
