@@ -1,6 +1,7 @@
 # label: slow
-"""The models of examples/models: each against its exact solution, with the order of convergence."""
+"""The models of examples/models: each against its exact results, which wrong models fail."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -11,26 +12,61 @@ from model_support import need_casadi
 need_casadi()
 
 import popflow  # noqa: E402
+from popflow.model import Model  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "models"))
 
-import associative_memory  # noqa: E402
 import committee  # noqa: E402
 import diagonal_linear  # noqa: E402
+import gallery  # noqa: E402
 import glm_sgd  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
-def test_margins_of_associative_memory_obey_their_equation():
-    system = associative_memory.model().build()
-    run = popflow.run(system, t_end=100, rtol=1e-10, saves=11)
-    assert associative_memory.check(run) < 1e-8
-    # Fixed steps of rk4: the error falls with the fourth power of the step.
-    errors = [associative_memory.check(popflow.run(system, t_end=8, method="rk4", dt=dt, saves=2))
-              for dt in (1.0, 0.5, 0.25)]
-    orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert (np.abs(orders - 4) < 0.5).all(), (errors, orders)
+@pytest.mark.parametrize("name", gallery.NAMES)
+def test_a_model_has_its_exact_results(name):
+    checks = list(importlib.import_module(f"experiments.{name}").checks())
+    assert checks and all(check.holds for check in checks), \
+        [check for check in checks if not check.holds]
+
+
+def faster(monkeypatch):
+    """Losses and rates are too large by 5%."""
+    for call in ("loss", "population_loss"):
+        right = getattr(Model, call)
+        monkeypatch.setattr(Model, call, lambda m, loss, floor=0.0, right=right:
+                            right(m, 1.05 * loss, floor))
+    rate = Model.rate
+    monkeypatch.setattr(Model, "rate", lambda m, weights, value: rate(
+        m, weights, 1.05 * np.array(value)))
+
+
+def drawn_to_zero(monkeypatch):
+    """A penalty of the weights is added to losses: nothing is conserved, and minima move."""
+    def penalty(m):
+        return 0.02 * sum((row.symbol.ravel()**2).sum() * (k + 1) for k, row in enumerate(m.fields))
+    for call in ("loss", "population_loss"):
+        right = getattr(Model, call)
+        monkeypatch.setattr(Model, call, lambda m, loss, floor=0.0, right=right:
+                            right(m, loss + penalty(m), floor))
+    # Invariants are not declared: build() would refuse the model.
+    monkeypatch.setattr(Model, "invariant", lambda m, name, value, meaning, sign="": [
+        m.observable(f"{name}_{k}", value.ravel()[k], meaning) for k in range(value.size)])
+
+
+@pytest.mark.parametrize("name", gallery.NAMES)
+def test_every_check_can_fail(name, monkeypatch):
+    checks = importlib.import_module(f"experiments.{name}").checks
+    passed = None
+    for mistake in (faster, drawn_to_zero):
+        with monkeypatch.context() as patch:
+            mistake(patch)
+            held = {check.what for check in checks() if check.holds}
+        passed = held if passed is None else passed & held
+        if not passed:
+            break
+    assert not passed
 
 
 def test_diagonal_networks_conserve_uv_and_minimise_the_hyperbolic_entropy():
