@@ -274,7 +274,7 @@ std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
         cut.push_back(rung.word);
       all = all || rung.experiment->plan.states == StateSaves::all;
     }
-  if (!cut.empty()) return said_of_cut_states(text::join(cut, ", "));
+  if (!cut.empty()) return cut_states_note(text::join(cut, ", "));
   if (!all || bytes < kLarge) return "";
   return "the file will take " + describe_bytes(bytes) +
          ", with the states of all runs at all saves; --state ends, which keeps the first and the "
@@ -393,8 +393,8 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
 }
 
 /// Computes the shares of every rung that the first rank assigns. For all other ranks.
-void help_with(ComparisonPlan& plan, const std::vector<RecordedRung>& before, Ranks& ranks,
-               Screen& screen) {
+void compute_for_first_rank(ComparisonPlan& plan, const std::vector<RecordedRung>& before,
+                            Ranks& ranks, Screen& screen) {
   const InterruptGuard guard;
   ranks.agree(nullptr);
   std::size_t number = 0;
@@ -518,7 +518,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
        {"provenance", "ended", timestamp()},
        {"provenance", "wall_time", provenance.before + wall.count()}});
   if (cut) {
-    screen.warning(how_to_resume(outcome, screen.program(), file.path()));
+    screen.warning(resume_hint(outcome, screen.program(), file.path()));
     return exit_code(outcome.kind);
   }
   screen.result(describe_comparison(DataFile(file.path())));
@@ -562,8 +562,8 @@ std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const s
 }
 
 /// Prints warnings and plans before a comparison begins.
-void say_before(const RunConfig& config, const ComparisonPlan& plan, double bytes,
-                const std::string& path, int ranks, Screen& screen) {
+void print_notes(const RunConfig& config, const ComparisonPlan& plan, double bytes,
+                 const std::string& path, int ranks, Screen& screen) {
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (!plan.given.empty()) {
     const std::vector<TimesOf> times = plan.times();
@@ -574,11 +574,10 @@ void say_before(const RunConfig& config, const ComparisonPlan& plan, double byte
                           plan.compared(), plan.given))
       screen.message(left_out);
   }
-  if (const std::string start = said_of_start(config.options); !start.empty())
-    screen.message(start);
+  if (const std::string start = start_note(config.options); !start.empty()) screen.message(start);
   for (const Rung& rung : plan.ladders.front().rungs)
-    if (const std::string end = said_of_rounded_end(config.options, rung.experiment->plan.mode,
-                                                    rung.experiment->plan.course.end);
+    if (const std::string end = rounded_end_note(config.options, rung.experiment->plan.mode,
+                                                 rung.experiment->plan.course.end);
         !end.empty()) {
       screen.message(end);
       break;
@@ -593,7 +592,7 @@ void say_before(const RunConfig& config, const ComparisonPlan& plan, double byte
   std::vector<const Experiment*> experiments;
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
-  if (const std::string cost = said_of_cost(experiments, ranks); !cost.empty())
+  if (const std::string cost = cost_warning(experiments, ranks); !cost.empty())
     screen.warning(path + ": " + cost);
 }
 
@@ -618,7 +617,7 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
   });
   const bool dry = options.flag("dry-run");
   if (!ranks.first()) {
-    if (!dry) help_with(*plan, {}, ranks, screen);
+    if (!dry) compute_for_first_rank(*plan, {}, ranks, screen);
     return ExitCode::success;
   }
   if (dry) {
@@ -630,7 +629,7 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
   const auto file = on_all(ranks, [&] {
     const GroupSpec layout = plan->layout();
     const double bytes = file_bytes(layout);
-    say_before(config, *plan, bytes, path, ranks.size(), screen);
+    print_notes(config, *plan, bytes, path, ranks.size(), screen);
     require_disk(path, bytes);
     // Up to here a signal ends the program at once, because nothing needs to be kept.
     guard.emplace();
@@ -652,7 +651,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
 namespace {
 
 /// Reports how a finished comparison ended.
-ExitCode say_finished(const std::string& path, Screen& screen) {
+ExitCode report_finished(const std::string& path, Screen& screen) {
   screen.message(path + " is finished (complete): nothing to do");
   const DataFile finished(path);
   screen.result(describe_comparison(finished));
@@ -699,7 +698,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     return settled();
   });
   ranks.require_same(finished ? "finished" : "unfinished");
-  if (finished) return ranks.first() ? say_finished(path, screen) : ExitCode::success;
+  if (finished) return ranks.first() ? report_finished(path, screen) : ExitCode::success;
   Provenance provenance;
   std::int64_t resumed = 0;
   const auto configured = on_all(ranks, [&] {
@@ -724,7 +723,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     return made;
   });
   if (!ranks.first()) {
-    help_with(*plan, recorded, ranks, screen);
+    compute_for_first_rank(*plan, recorded, ranks, screen);
     return ExitCode::success;
   }
   const InterruptGuard guard;

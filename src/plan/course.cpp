@@ -68,7 +68,7 @@ double default_end(const System& system) {
                    " takes is too long for a number; --t-end sets where it ends");
 }
 
-std::string said_of_rounded_end(const Parameters& given, const ModePlan& mode, double end) {
+std::string rounded_end_note(const Parameters& given, const ModePlan& mode, double end) {
   const double h = step_length(mode);
   if (!(h > 0) || !given.given("t-end")) return "";
   constexpr double kRounding = 1e-9;

@@ -26,7 +26,7 @@ Course course_of(const Parameters& options, const ModePlan& mode,
 double default_end(const System& system);
 
 /// Remark that the given end is not a whole number of steps; empty if it is, or if none was given.
-std::string said_of_rounded_end(const Parameters& given, const ModePlan& mode, double end);
+std::string rounded_end_note(const Parameters& given, const ModePlan& mode, double end);
 
 /// Throws UsageError if the run has more steps than can be counted: the steps of an sde and, for
 /// sampled noise, those of the learning rate, because each has its own samples.

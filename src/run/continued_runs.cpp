@@ -12,7 +12,7 @@ namespace popflow {
 
 namespace {
 
-/// 1 of a single run, which is no ensemble.
+/// Returns the number of runs; 1 for a single run, which is not an ensemble.
 std::size_t runs_in(const DataFile& file) {
   return file.has_dataset("status") ? file.length("status") : 1;
 }
@@ -34,9 +34,9 @@ std::optional<ContinuedRuns> ContinuedRuns::of(const Parameters& options) {
 std::size_t ContinuedRuns::place_of(std::size_t number) const {
   const auto found = places_.find(static_cast<std::int64_t>(number));
   if (found == places_.end())
-    throw UsageError("--init-from " + path_ + " holds " + std::to_string(places_.size()) +
-                     " runs, and none with the number " + std::to_string(number) +
-                     " from which that run could go on; give --runs " +
+    throw UsageError("--init-from " + path_ + " has " + std::to_string(places_.size()) +
+                     " runs, but run number " + std::to_string(number) +
+                     " is not among them and cannot be continued; give --runs " +
                      std::to_string(places_.size()));
   return found->second;
 }
@@ -50,22 +50,21 @@ Restart ContinuedRuns::start_of(std::size_t number, const RunConfig& config, con
   return {.x = std::move(start.x), .regime = std::move(start.regime), .sequence = 0, .data = data};
 }
 
-std::string said_of_start(const Parameters& options) {
+std::string start_note(const Parameters& options) {
   if (!options.has("init-from")) return "";
   const DataFile file(options.word("init-from"));
   const std::size_t runs = runs_in(file);
   if (runs < 2) return "";
-  std::string where = " runs: the start is where its first one ended";
-  if (options.find("mode") == nullptr)  // of a comparison
+  std::string where = " runs; the start is the end of its first run";
+  if (options.find("mode") == nullptr)  // a comparison, which has no mode
     where +=
-        " for the flow and its discretisations; each noisy run goes on where that of its number "
-        "ended";
+        " for the flow and its discretisations; each noisy run continues the run of its number";
   else if (has_noise(options))
-    where = " runs: each run goes on where that of its number ended";
-  return "--init-from " + file.path() + " holds " + std::to_string(runs) + where;
+    where = " runs; each run continues the run of its number";
+  return "--init-from " + file.path() + " has " + std::to_string(runs) + where;
 }
 
-std::string warning_of_start(const Parameters& options) {
+std::string start_warning(const Parameters& options) {
   if (!options.has("init-from") || !has_noise(options)) return "";
   const DataFile file(options.word("init-from"));
   if (!file.has_group("parameters")) return "";
@@ -73,9 +72,8 @@ std::string warning_of_start(const Parameters& options) {
   const bool replays = file.text_attribute("parameters", "mode") == options.word("mode") && seed &&
                        *seed == static_cast<double>(options.integer("seed"));
   if (!replays) return "";
-  return "--seed " + options.text("seed") + " is that of " + file.path() +
-         " as well: this phase draws the same samples and noise as the one before; another --seed "
-         "draws others";
+  return "--seed " + options.text("seed") + " is also the seed of " + file.path() +
+         ": this run draws the same samples and noise as that one; choose another --seed";
 }
 
 }  // namespace popflow

@@ -12,19 +12,21 @@
 
 namespace popflow {
 
-/// The ensemble that --init-from names, whose runs others continue: each noisy run goes on where
-/// the run of its number has ended. Levels of events, and whatever else a System derives from its
-/// start, come from the first run.
+/// Ensemble that --init-from names and whose runs are continued: each noisy run starts at the end
+/// of the run of its number. Levels of events, and whatever else a System derives from its start,
+/// come from the first run.
 class ContinuedRuns {
  public:
-  /// None where all runs of these options start alike: those of a flow, or from a single run.
+  /// Returns nothing if all runs start alike: the runs of a flow, or runs that continue a single
+  /// run.
   static std::optional<ContinuedRuns> of(const Parameters& options);
 
-  /// Throws UsageError if the ensemble has no run of that number.
+  /// Throws UsageError if the ensemble has no run of this number.
   void require(std::size_t number) const { (void)place_of(number); }
-  /// The start of run `number` of a configuration whose steps are settled, as `system`, which that
-  /// configuration made, holds it, with the `data` of a driver that has not begun. Throws as
-  /// require() does, what a System refuses, and InputError where `system` cannot hold the start.
+  /// Returns the start of run `number`, in the coordinates of `system`, which `config` made, with
+  /// the restart data `data` of a driver that has not begun. All steps of `config` must be settled.
+  /// Throws UsageError as require() does, the errors of a System that refuses, and InputError if
+  /// `system` cannot represent the start.
   [[nodiscard]] Restart start_of(std::size_t number, const RunConfig& config, const System& system,
                                  const Catalogue& catalogue, Workers& workers,
                                  const DriverData& data) const;
@@ -33,14 +35,16 @@ class ContinuedRuns {
   [[nodiscard]] std::size_t place_of(std::size_t number) const;
 
   std::string path_;
-  std::unordered_map<std::int64_t, std::size_t> places_;  ///< of its runs, by number
+  /// Place in the file of the run of each number.
+  std::unordered_map<std::int64_t, std::size_t> places_;
+  /
 };
 
-/// Sentence on the start that --init-from names: of an ensemble, which runs start where. Empty
-/// where that is no question.
-std::string said_of_start(const Parameters& options);
+/// Returns a note on the start that --init-from names: which runs of an ensemble start where. Empty
+/// for any other start.
+std::string start_note(const Parameters& options);
 
-/// Warning where a run continues another with the same random numbers; empty if there is none.
-std::string warning_of_start(const Parameters& options);
+/// Returns a warning if a run continues another one with the same random numbers; empty otherwise.
+std::string start_warning(const Parameters& options);
 
 }  // namespace popflow

@@ -26,15 +26,15 @@ bool are_alike(const std::vector<double>& a, const std::vector<double>& b) {
   return true;
 }
 
-/// Are all fields of `from` at x those of `to` at `moved`?
+/// Returns whether all fields of `from` at x equal those of `to` at `moved`.
 bool is_same_state(const System& to, const System& from, StateView x, StateView moved) {
   return std::ranges::all_of(from.shape().fields, [&](const std::string& name) {
     return are_alike(field_of(from, name, x), field_of(to, name, moved));
   });
 }
 
-/// Moves blocks that are fields but for an offset, which is that of the start. Fields are
-/// row-major; blocks are so or, with `by_columns`, column-major.
+/// Shifts each block that equals a field up to a constant offset (the offset is that of the start).
+/// Fields are row-major; blocks are row-major or, with `by_columns`, column-major.
 State moved_by_offsets(const System& to, const System& from, const State& x, const Regime& regime,
                        bool by_columns) {
   State moved = x;
@@ -66,8 +66,8 @@ State in_coordinates_of(const System& to, const System& from, const State& x,
     if (is_same_state(to, from, {x, regime}, {moved, regime})) return moved;
   }
   throw InputError("--init-from: in these coordinates of " + from.info().name +
-                   " the runs of an ensemble cannot go on each from its own end, since the state "
-                   "depends on the start; run them one by one, or in full coordinates");
+                   ", the runs of an ensemble cannot each continue from their own end, because the "
+                   "state depends on the start; continue them one by one, or use full coordinates");
 }
 
 }  // namespace popflow

@@ -5,9 +5,9 @@
 
 namespace popflow {
 
-/// The state that is `x` to the System `from`, as `to` holds it: two Systems of one kind, made from
-/// different starts, of which each may integrate the deviations from its own. Throws InputError if
-/// `to` cannot hold it.
+/// Converts the state `x` of the System `from` into a state of `to`. Both are of one kind but were
+/// made from different starts, and each may integrate the deviations from its own start. Throws
+/// InputError if `to` cannot represent the state.
 State in_coordinates_of(const System& to, const System& from, const State& x, const Regime& regime);
 
 }  // namespace popflow

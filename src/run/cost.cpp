@@ -13,23 +13,24 @@ namespace popflow {
 
 namespace {
 
-constexpr double kWorthSaying = 60;  // seconds
+constexpr double kWorthSaying = 60;  // seconds; shorter runs need no warning
 constexpr double kTrial = 0.1;       // seconds
 
-/// Flow time of a step of a noisy mode; 0 of a flow.
+/// Returns the flow time of a step of a noisy mode; 0 for a flow.
 double step_of(const ModePlan& mode) {
   const auto* sde = std::get_if<SdePlan>(&mode);
   return sde != nullptr ? sde->driver.dt : step_length(mode);
 }
 
-/// Seconds that all its runs take on the threads of all ranks; 0 where it is not worth a trial.
+/// Returns the estimated seconds that all runs take on the threads of all ranks; 0 if they are too
+/// few for a trial.
 double seconds_of(const Experiment& experiment, int ranks) {
   const RunPlan& plan = experiment.plan;
   const double end = plan.schedule().back();
   const double step = step_of(plan.mode);
   if (!(step > 0) || !(end > 0)) return 0;
   const auto runs = static_cast<double>(plan.runs);
-  // A number of the state or a sample takes a nanosecond at least.
+  // Lower bound on the seconds per number of the state or per sample and step.
   constexpr double kWorthATrial = 1e-9;
   if (end / step * runs * experiment.memory_doubles() * kWorthATrial < 10 * kTrial) return 0;
 
@@ -44,7 +45,7 @@ double seconds_of(const Experiment& experiment, int ranks) {
     (void)driver->advance(end);
     reached = driver->time();
   };
-  // Runs of an ensemble have a thread each, a single one has them all.
+  // Runs of an ensemble have one thread each, a single run has all threads.
   if (plan.runs > 1)
     experiment.workers.run(1, trial);
   else
@@ -56,7 +57,7 @@ double seconds_of(const Experiment& experiment, int ranks) {
   return seconds() * (end / reached) * std::ceil(runs / at_once);
 }
 
-/// Roughly, in the unit that one plans with.
+/// Formats a duration roughly, in a suitable unit.
 std::string long_time(double seconds) {
   constexpr double kHour = 3600, kDay = 86400;
   const auto whole = [](double units) { return std::to_string(std::llround(units)); };
@@ -68,7 +69,7 @@ std::string long_time(double seconds) {
 
 }  // namespace
 
-std::string said_of_cost(std::span<const Experiment* const> experiments, int ranks) {
+std::string cost_warning(std::span<const Experiment* const> experiments, int ranks) {
   double seconds = 0, steps = 0;
   for (const Experiment* experiment : experiments) {
     seconds += seconds_of(*experiment, ranks);
@@ -77,9 +78,9 @@ std::string said_of_cost(std::span<const Experiment* const> experiments, int ran
           experiment->plan.schedule().back() / step * static_cast<double>(experiment->plan.runs);
   }
   if (seconds < kWorthSaying) return "";
-  return "this will take about " + long_time(seconds) + ", for " + text::digits(steps) +
-         " noisy steps of all runs together; --t-end, --steps, --runs or a larger --learning-rate "
-         "make it shorter";
+  return "this will take about " + long_time(seconds) + " (" + text::digits(steps) +
+         " noisy steps in all runs); a smaller --t-end, --steps or --runs, or a larger "
+         "--learning-rate, makes it shorter";
 }
 
 }  // namespace popflow

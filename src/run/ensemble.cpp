@@ -17,12 +17,12 @@ namespace popflow {
 
 namespace {
 
-/// Is told how a run of the file has ended.
-using Told = std::function<void(std::size_t run, Ending ending)>;
+/// Callback that receives how a run of the file has ended.
+using OnEnded = std::function<void(std::size_t run, Ending ending)>;
 
-/// Runs that were stopped at different times, or before and after the save of one time, cannot go
-/// side by side.
-bool go_on_alike(const std::optional<Restart>& a, const std::optional<Restart>& b) {
+/// Returns whether two runs can be computed side by side: both must have been stopped at the same
+/// time, and both before or both after the save of that time.
+bool can_run_together(const std::optional<Restart>& a, const std::optional<Restart>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return a->t == b->t && a->saves == b->saves;
 }
@@ -31,7 +31,7 @@ Ending ending_of(const System& system, const Trajectory& run) {
   Ending ending{run.outcome()};
   if (const auto outcomes = system.capabilities().outcomes) {
     ending.where = outcomes->outcome(run.driver().view(), run.driver().time());
-    (void)outcome_index(system.info(), ending.where);  // is there such a one?
+    (void)outcome_index(system.info(), ending.where);  // throws if the outcome is unknown
   }
   return ending;
 }
@@ -43,11 +43,11 @@ class EnsembleComputer final : public RunComputer {
     Experiment& experiment;
     const RecordedRuns* before;
     Progress& progress;
-    std::size_t first_run;  ///< in `progress`
+    std::size_t first_run;  ///< offset of the runs in `progress`
   };
-  /// Where what is recorded goes: to the file, or where there is none, to the first rank.
+  /// Records go to `file` or, if that is null, to the first rank.
   EnsembleComputer(const Part& of, Workers& workers, Exchange& exchange,
-                   const TrajectoryGroup* file, Told told)
+                   const TrajectoryGroup* file, OnEnded told)
       : of_(of),
         workers_(workers),
         exchange_(exchange),
@@ -72,7 +72,8 @@ class EnsembleComputer final : public RunComputer {
   }
 
  private:
-  /// The first runs of a range that go side by side: they stand at one time and save.
+  /// Returns the first runs of a range that can be computed side by side: those at one time and
+  /// save.
   std::vector<std::optional<Restart>> next_of(RunRange range) const {
     std::vector<std::optional<Restart>> from;
     while (from.size() < std::min<std::uint64_t>(range.count, together())) {
@@ -80,7 +81,7 @@ class EnsembleComputer final : public RunComputer {
       const std::size_t run = range.first + from.size();
       next = of_.before != nullptr ? of_.before->restart(run)
                                    : of_.experiment.start_of(of_.experiment.plan.first_run + run);
-      if (!from.empty() && !go_on_alike(from.front(), next)) break;
+      if (!from.empty() && !can_run_together(from.front(), next)) break;
       from.push_back(std::move(next));
     }
     return from;
@@ -101,7 +102,7 @@ class EnsembleComputer final : public RunComputer {
             plan.schedule().size(),
             {.state = plan.states,
              .checkpoint_every = plan.checkpoint_every,
-             .next_sequence = from ? from->sequence + 1 : 1,  // the start's is written
+             .next_sequence = from ? from->sequence + 1 : 1,  // 0 is the start, already written
              .ensemble = plan.ensemble,
              .run = run,
              .number = plan.first_run + run}};
@@ -142,11 +143,11 @@ class EnsembleComputer final : public RunComputer {
   Exchange& exchange_;
   Parcel parcel_;
   TrajectoryGroup file_;
-  Told told_;
+  OnEnded told_;
 };
 
-Crew crew_of(const EnsembleComputer::Part& part, const TrajectoryGroup* file, const Told& told) {
-  // A single run has the threads for itself.
+Crew crew_of(const EnsembleComputer::Part& part, const TrajectoryGroup* file, const OnEnded& told) {
+  // Few runs share the threads: a single run uses all of them.
   constexpr std::uint64_t kFew = 2;
   return {part.experiment.workers, part.experiment.plan.runs, kFew,
           [part, file, told](Workers& workers, Exchange& exchange) {
@@ -154,7 +155,8 @@ Crew crew_of(const EnsembleComputer::Part& part, const TrajectoryGroup* file, co
           }};
 }
 
-/// How the runs of a file have ended, here and on other ranks, of which it writes the records.
+/// Collects how the runs of a file have ended, here and on other ranks, and writes the records of
+/// the other ranks.
 class EnsembleWriter final : public BatchWriter {
  public:
   EnsembleWriter(const TrajectoryGroup& file, std::size_t runs, Progress& progress,
@@ -196,7 +198,8 @@ class EnsembleWriter final : public BatchWriter {
 RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool extends)
     : file_(std::move(file)), experiment_(experiment), slots_(file_, *experiment.system) {
   if (!experiment.plan.ensemble) {
-    // A single run without a slot was never begun, or its file is damaged: say so now.
+    // Checks now that a single run has a restart slot: without one it was never begun, or its file
+    // is damaged.
     (void)restart(0);
     return;
   }
@@ -206,7 +209,9 @@ RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool ext
   if (!experiment.system->info().outcomes.empty()) outcomes_ = file_.read("outcome").integers;
   if (status_.size() != experiment.plan.runs || times_.size() != experiment.plan.runs ||
       (!outcomes_.empty() && outcomes_.size() != experiment.plan.runs))
-    throw InputError(file_.path() + " is damaged: 'status' has another shape");
+    throw InputError(
+        file_.path() +
+        " is damaged: the shape of 'status' or 'outcome' does not fit the number of runs");
   for (std::int64_t& status : status_)
     if (extends) status = status_when_extended(status);
 }
@@ -238,7 +243,7 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
   const auto driver =
       make_driver(*experiment.system, experiment.workers, experiment.plan.mode, 0, {});
   const ResumePoint start = driver->resume_point();
-  // The first run's last: an ensemble with a slot there has begun.
+  // The first run is written last: if it has a slot, all runs have one and the ensemble has begun.
   for (std::size_t run = experiment.plan.runs; run-- > 0;) {
     const std::optional<Restart> own = experiment.start_of(experiment.plan.first_run + run);
     RestartWriter(file, run, 0)
@@ -258,7 +263,7 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Record
     else
       ledger.add({run, 1});
   }
-  const Told told = [&writer](std::size_t run, Ending ending) {
+  const OnEnded told = [&writer](std::size_t run, Ending ending) {
     writer.end(run, std::move(ending));
   };
   share_out(ranks, ledger, writer, crew_of({experiment, before, progress, first_run}, &file, told),

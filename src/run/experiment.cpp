@@ -32,10 +32,10 @@ void require_free(const std::string& path, const Parameters& options) {
   if (!options.flag("dry-run")) require_free(path, options.flag("force"));
 }
 
-std::string how_to_resume(const Outcome& outcome, const std::string& program,
-                          const std::string& path) {
-  return outcome.message + "; what was recorded is kept, and '" + program + " resume " +
-         options::shell_quoted(path) + "' continues from there";
+std::string resume_hint(const Outcome& outcome, const std::string& program,
+                        const std::string& path) {
+  return outcome.message + "; all records are kept, and '" + program + " resume " +
+         options::shell_quoted(path) + "' continues the computation";
 }
 
 Outcome recorded_outcome(const DataFile& file) {
@@ -51,7 +51,8 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   Made made = make_system(config, catalogue, workers, *circumstances);
   if (circumstances->start) {
     continues_at = circumstances->start->t;
-    // A resumed run has the moments, but not the file that says how old they are.
+    // The age of the moments is stored, because a resumed run does not read the file of
+    // --init-from.
     if (takes_moments(config.options))
       config.options.resolve("optimizer-steps",
                              steps_behind(config.options, &*circumstances->start));
@@ -64,10 +65,10 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
   spacing_was_chosen = settle_spacing(options, plan.course.end, system->first_stage_time());
   if (spacing_was_chosen) plan = plan_run(options, *system);
   record(plan, options);
-  constexpr double kNumbersOfRun = 32;  // its status, counts, ending and progress, and copies
+  constexpr double kNumbersOfRun = 32;  // status, counts, ending and progress, and copies of these
   require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
   require_memory(numbers_of_states(*system, plan.mode, runs_at_a_time()), "this run");
-  // Refuses what the mode does not allow before anything is written.
+  // Making a driver refuses what the mode does not allow before anything is written.
   driver_data = make_driver(*system, workers, plan.mode, 0, {})->resume_point().data;
   require_memory(memory_doubles(),
                  std::to_string(runs_at_a_time()) + " runs at a time (--threads)");
@@ -87,17 +88,18 @@ void Experiment::cut_states() {
   record(plan, config.options);
 }
 
-std::string said_of_cut_states(const std::string& of) {
+std::string cut_states_note(const std::string& of) {
   return "all states " + (of.empty() ? "" : "of " + of + " ") +
-         "would take more than 1 GiB: only the first and the last are recorded (--state all "
-         "records all)";
+         "would take more than 1 GiB, so only the first and the last are recorded; --state all "
+         "records all of them";
 }
 
-std::string said_of_spacing(const Experiment& experiment) {
+std::string spacing_note(const Experiment& experiment) {
   if (!experiment.spacing_was_chosen) return "";
-  return "the first stage takes about " + text::rounded(experiment.system->first_stage_time()) +
-         " of " + text::rounded(experiment.plan.course.end) +
-         ": records are equally spaced in log t (--save-spacing linear spaces them in t)";
+  return "the first stage takes only about " +
+         text::rounded(experiment.system->first_stage_time()) + " of " +
+         text::rounded(experiment.plan.course.end) +
+         ", so records are equally spaced in log t; --save-spacing linear spaces them in t";
 }
 
 std::size_t Experiment::runs_at_a_time() const {
@@ -122,10 +124,10 @@ Progress::Progress(Screen& screen, std::vector<double> work)
 
 std::function<void(double)> Progress::of(std::size_t run, double end) {
   return [this, run, end, calls = 0u](double t) mutable {
-    // The clock is read every so often only: small systems step within microseconds.
+    // The clock is read only on every 16th step, because steps of small systems take microseconds.
     if (++calls % 16 != 0) return;
     at_[run].store(t / end, std::memory_order_relaxed);
-    // To look at all runs may take longer than a step of one.
+    // The sum over all runs, which may take longer than a step, is limited by time as well.
     const Clock::time_point now = Clock::now();
     if (now < next_look_.load(std::memory_order_relaxed)) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -152,8 +154,9 @@ void mark_resumed(const TrajectoryGroup& file, std::int64_t times) {
 
 namespace {
 
-/// Sentence for the file on an exception that ended a run; none if it says nothing of the run.
-std::optional<std::string> said_of_failure(const std::exception_ptr& what) {
+/// Returns a sentence for the file about an exception that ended a run; none if the exception is
+/// not about the run.
+std::optional<std::string> failure_sentence(const std::exception_ptr& what) {
   try {
     std::rethrow_exception(what);
   } catch (const OutputError&) {
@@ -165,7 +168,7 @@ std::optional<std::string> said_of_failure(const std::exception_ptr& what) {
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "what is no std::exception was thrown";
+    return "an object that is not a std::exception was thrown";
   }
 }
 
@@ -173,11 +176,11 @@ std::optional<std::string> said_of_failure(const std::exception_ptr& what) {
 
 void record_failure(const TrajectoryGroup& file, const std::exception_ptr& what) noexcept {
   try {
-    if (const std::optional<std::string> said = said_of_failure(what))
+    if (const std::optional<std::string> said = failure_sentence(what))
       file.set_attributes({{"", "status", status_word(Status::failed)},
                            {"", "status_message", *said},
                            {"provenance", "ended", timestamp()}});
-  } catch (...) {  // NOLINT(bugprone-empty-catch): what failed first is what is said
+  } catch (...) {  // the first failure is reported
   }
 }
 

@@ -28,28 +28,29 @@
 
 namespace popflow {
 
-/// One experiment: a problem, its plan, and what drives it. Makes nothing on disk.
+/// Experiment: a problem, its plan, and its drivers. Writes nothing to the disk.
 struct Experiment {
-  RunConfig config;  ///< with what the plan has resolved
+  RunConfig config;  ///< with the values that the plan has resolved
   Workers& workers;
   std::unique_ptr<System> system;
   RunPlan plan;
-  /// Time at which the run of --init-from ended, since the start of the first run of all those that
-  /// continue one another: this run's t = 0.
+  /// Time at which the run of --init-from ended, since the start of the first run in the chain of
+  /// runs that continue one another: t = 0 of this run.
   std::optional<double> continues_at = {};
-  bool spacing_was_chosen = false;  ///< records are logarithmic, without having been asked to be
+  bool spacing_was_chosen = false;  ///< logarithmic records, chosen by the program
   DriverData driver_data;           ///< names and lengths of the restart data
 
-  /// Throws what the system, the mode and the machine refuse.
+  /// Throws if the system, the mode or the machine does not allow the experiment.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);
 
-  /// Numbers in memory at a time: states that drivers hold, and samples.
+  /// Returns how many numbers are in memory at a time: states of the drivers, and samples.
   [[nodiscard]] double memory_doubles() const;
   [[nodiscard]] GroupSpec layout() const { return layout(config); }
   [[nodiscard]] GroupSpec layout(const RunConfig& recorded) const;
-  /// Start of run number `run`, if not the System's: of one that continues another.
+  /// Returns the start of run number `run` if the run continues another one, and nothing if it
+  /// starts at the System's start.
   [[nodiscard]] std::optional<Restart> start_of(std::size_t run) const;
-  /// Records the first and the last states alone.
+  /// Restricts the recorded states to the first and the last.
   void cut_states();
 
  private:
@@ -58,22 +59,23 @@ struct Experiment {
   std::optional<ContinuedRuns> continued_;
 };
 
-/// Sentence that the states were cut; `of` says whose, if not a run's own.
-std::string said_of_cut_states(const std::string& of = "");
+/// Returns the note that the states were cut; `of` names what they belong to, unless it is the run
+/// itself.
+std::string cut_states_note(const std::string& of = "");
 
-/// Sentence that tells how records are spaced where the System chose it; else empty.
-std::string said_of_spacing(const Experiment& experiment);
+/// Returns the note that log spacing of the records was chosen by the system; empty otherwise.
+std::string spacing_note(const Experiment& experiment);
 
 /// Progress of many runs together, reported by any of them.
 class Progress {
  public:
   Progress(Screen& screen, std::size_t runs) : Progress(screen, std::vector<double>(runs, 1)) {}
-  /// `work` holds how long each run takes, in any unit.
+  /// `work` has the duration of each run, in any unit.
   Progress(Screen& screen, std::vector<double> work);
 
-  /// To be called by run `run` after every step on its way to `end`.
+  /// Returns a callback that run `run` calls after every step on its way to `end`.
   std::function<void(double)> of(std::size_t run, double end);
-  /// Says a sentence at once.
+  /// Prints a warning at once.
   void warn(const std::string& sentence);
   void done(std::size_t run) { at_[run].store(1, std::memory_order_relaxed); }
 
@@ -83,22 +85,22 @@ class Progress {
 
   Screen& screen_;
   std::mutex mutex_;
-  std::vector<double> work_;  ///< its sum is 1
+  std::vector<double> work_;  ///< fractions of the total; their sum is 1
   std::vector<std::atomic<double>> at_;
   std::atomic<Clock::time_point> next_look_ = Clock::time_point::min();
 };
 
 struct Provenance {
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
-  double before = 0;  ///< wall time of the run before it was resumed
+  double before = 0;  ///< seconds that the run took before it was resumed
 };
 
-/// Writes that it is resumed, for the `times`-th time.
+/// Records in the file that the run is resumed, for the `times`-th time.
 void mark_resumed(const TrajectoryGroup& file, std::int64_t times);
-/// Writes which exception ended it, as far as it can be written.
+/// Records in the file which exception ended the run, if the file can be written.
 void record_failure(const TrajectoryGroup& file, const std::exception_ptr& what) noexcept;
-/// Does `work`, which computes what a file is to hold. An exception of it is recorded in the file,
-/// and goes on.
+/// Runs `work`, which computes the contents of a file. Records an exception in the file and
+/// rethrows it.
 template <class Work>
 auto recording_failure(const TrajectoryGroup& file, Work work) {
   try {
@@ -108,23 +110,25 @@ auto recording_failure(const TrajectoryGroup& file, Work work) {
     throw;
   }
 }
-/// Writes how it ended.
+/// Records in the file how the run ended.
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance);
 
-/// How a run or an ensemble ended, from its file: its kind and its sentence. One that has not
-/// ended, or whose file says nothing of it, counts as interrupted.
+/// Reads from a file how its run or ensemble ended: kind and sentence. A run without an end counts
+/// as interrupted.
 Outcome recorded_outcome(const DataFile& file);
-/// Threads that the options request; 0: as many as the process may use.
+/// Returns the number of threads that the options request; 0 stands for as many as the process may
+/// use.
 unsigned threads_of(const Parameters& options);
-/// The threads that a rank has for its work: its share of the machine, unless the options say how
-/// many.
+/// Makes the threads of a rank: as many as the options request, by default its share of the
+/// machine.
 std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& options);
-/// require_free() of file/output.hpp by the options; a --dry-run writes nothing.
+/// Calls require_free() of file/output.hpp with the options, unless it is a --dry-run, which writes
+/// nothing.
 void require_free(const std::string& path, const Parameters& options);
-/// Makes something, and tells what is wrong with its output only where nothing is wrong with what
-/// goes in: a user should not have to mend the one to hear of the other. `check` is called first,
-/// since it takes no time.
+/// Runs `check`, which tests the output, and then `make`, which reads the inputs. Errors of `make`
+/// take precedence: nobody should mend the output and then learn that the input is wrong. `check`
+/// goes first because it takes no time.
 template <class Check, class Make>
 auto after_inputs(Check check, Make make) {
   std::exception_ptr wrong;
@@ -137,8 +141,9 @@ auto after_inputs(Check check, Make make) {
   if (wrong) std::rethrow_exception(wrong);
   return made;
 }
-/// The message for a run or comparison that was interrupted. `program` is the name of this one.
-std::string how_to_resume(const Outcome& outcome, const std::string& program,
-                          const std::string& path);
+/// Returns the message for a run or comparison that was interrupted. `program` is this program's
+/// name.
+std::string resume_hint(const Outcome& outcome, const std::string& program,
+                        const std::string& path);
 
 }  // namespace popflow

@@ -18,19 +18,19 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   const DataFile file(path);
   const FileKind kind = kind_of(file);
   if (kind == FileKind::comparison || kind == FileKind::comparison_of_sweeps)
-    throw InputError(path + " holds a comparison, not a run: it has no single last state");
+    throw InputError(path + " is a comparison, not a run, so it has no single last state");
   if (kind == FileKind::sweep)
     throw InputError(path +
-                     " holds a sweep, not a run: it has no single last state; 'popflow info " +
+                     " is a sweep, not a run, so it has no single last state; 'popflow info " +
                      path + " --cell ...' prints the command that runs one of its cells");
   const bool ensemble = file.has_dataset("status");
   const std::vector<std::int64_t> of_runs =
       ensemble ? file.read("status").integers : std::vector<std::int64_t>();
   if (ensemble ? run < of_runs.size() && is(of_runs[run], Status::diverged)
                : file.text_attribute("", "status") == status_word(Status::diverged))
-    throw InputError(path + " holds a run that diverged" +
+    throw InputError(path + " has a run that diverged" +
                      (ensemble ? " (number " + std::to_string(run) + " of its runs)" : "") +
-                     "; its last state is no start");
+                     "; a diverged state cannot be a start");
   LastState last;
   last.path = path;
   last.system = blaming_file(path, [&] {
@@ -52,14 +52,14 @@ std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& confi
   const SystemInfo& info = catalogue.info(config.system);
   if (options.has("problem") && info.problem.empty())
     throw UsageError("--problem " + options.word("problem") + ": " + info.name +
-                     " reads no problem file; it is defined by its parameters");
+                     " reads no problem file, because its parameters define it completely");
   auto circumstances = std::make_unique<Circumstances>();
   std::optional<LastState>& start = circumstances->start;
   if (options.has("init-from")) {
     const std::string path = options.word("init-from");
     start = load_last_state(path, catalogue, workers, run);
     if (start->system->info().name != info.name)
-      throw InputError("--init-from " + path + " holds a run of " + start->system->info().name +
+      throw InputError("--init-from " + path + " is a run of " + start->system->info().name +
                        ", not of " + info.name);
   }
   circumstances->setting = setting_of(mode_plan(options), options, start ? &*start : nullptr);

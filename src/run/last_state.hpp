@@ -11,14 +11,14 @@
 
 namespace popflow {
 
-/// The newest intact state in a run's file, with its system, rebuilt from the file alone. Throws
-/// InputError if `path` is no popflow file, holds no intact restart slot, or was written by a
-/// program whose state is laid out differently.
-/// `run` is the place of one of an ensemble's runs in the file.
+/// Loads the newest intact state of a run's file, with its system, which is rebuilt from the file
+/// alone. `run` is the place of a run in an ensemble's file. Throws InputError if `path` is no
+/// popflow file, has no intact restart slot, or was written by a program that lays out the state
+/// differently.
 LastState load_last_state(const std::string& path, const Catalogue& catalogue, Workers& workers,
                           std::size_t run = 0);
 
-/// Facts that systems are told of the run that they are made for, and the start they point to.
+/// Facts about the run that systems depend on, and the start that these facts refer to.
 struct Circumstances {
   Circumstances() = default;
   Circumstances(const Circumstances&) = delete;
@@ -28,14 +28,14 @@ struct Circumstances {
   Setting setting = {};
 };
 
-/// Settles them for a configuration whose steps are settled. Reads the file that --init-from names,
-/// of an ensemble the run in place `run`. Throws what no system of that name takes.
+/// Determines these facts for a configuration whose steps are settled. Reads the file that
+/// --init-from names; of an ensemble, the run in place `run`. Throws if no system of this name can
+/// have such a start.
 std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
                                                           const Catalogue& catalogue,
                                                           Workers& workers, std::size_t run = 0);
 
-/// Makes the System that a configuration asks for, under its circumstances. Throws what the system
-/// refuses.
+/// Makes the System that a configuration describes. Throws if the system refuses.
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                  const Circumstances& circumstances);
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,

@@ -15,7 +15,8 @@ namespace {
 
 const double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The dimensions of something that every run has: its own after `run`, where there is one.
+/// Returns the dimensions of a quantity that every run has: `run`, if this is an ensemble, and then
+/// `own`.
 std::vector<std::string> of_each_run(const RunPlan& plan, std::vector<std::string> own = {}) {
   if (plan.ensemble) own.insert(own.begin(), "run");
   return own;
@@ -45,7 +46,7 @@ GroupSpec statistics_group(const RunPlan& plan) {
 GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
   GroupSpec group;
   group.name = "events";
-  // Readers find the same names in every file, also of a variant without events.
+  // Readers find the same names in every file, even if a variant of the system has no events.
   const std::vector<std::string> events =
       shape.events.empty() ? std::vector<std::string>{"none"} : shape.events;
   group.dimensions = {places("event", events.size() * plan.runs, "place in the order of finding")};
@@ -56,7 +57,7 @@ GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
   return group;
 }
 
-/// The last state after post-processing.
+/// Group of the last state after post-processing.
 GroupSpec final_group(const SystemInfo& info, const RunPlan& plan) {
   GroupSpec group;
   group.name = "final";
@@ -120,7 +121,7 @@ void add_ends(GroupSpec& root, const SystemInfo& info, const RunPlan& plan) {
   if (!info.outcomes.empty()) add(outcome_of(info, {"run"}));
 }
 
-/// The step at each time, where time is counted in steps.
+/// Adds the step number of each time, if time is counted in steps.
 void add_steps(GroupSpec& root, const RunPlan& plan) {
   if (!(plan.step_length() > 0)) return;
   VariableSpec step = variable("step", {"time"}, "step of the method", NumberType::int64);

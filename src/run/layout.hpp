@@ -10,8 +10,8 @@
 
 namespace popflow {
 
-/// The whole structure of a run's group, with what is known before it starts; `driver_data` has the
-/// names and lengths of the restart data.
+/// Returns the whole structure of a run's group, with all values that are known before the run
+/// starts. `driver_data` has the names and lengths of the restart data.
 GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
                      const DriverData& driver_data, unsigned threads);
 

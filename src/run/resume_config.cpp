@@ -25,51 +25,51 @@ std::string required_text(const DataFile& file, const std::string& group, const 
   return *text;
 }
 
-/// Do the times in the file agree with the plan? A run that stopped early has its stop's time at
-/// one place.
-bool agree(const std::vector<double>& times, const Schedule& plan) {
+/// Returns whether the times in the file agree with the plan. One time may differ: a run that
+/// stopped early recorded the time of its stop.
+bool times_agree(const std::vector<double>& times, const Schedule& plan) {
   if (times.size() != plan.size()) return false;
   std::size_t other = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) other += times[i] == plan[i] ? 0 : 1;
   return other <= 1;
 }
 
-/// The spacing that the file gives, by which its run is extended. InputError unless that is the one
-/// of its times, which are `step` apart where they are counted in steps (else 0): what one finds by
-/// it, later files rely upon.
+/// Returns the spacing of the save times that the file states, by which its run is extended. Throws
+/// InputError if the spacing does not match the times, since an extended file would contradict
+/// itself. `step` is the distance of times that are counted in steps (else 0).
 Spacing checked_spacing(const DataFile& file, const Parameters& options, const Schedule& times,
                         double step) {
   constexpr double kRounding = 1e-9;
   const Spacing its = read_spacing(file);
   const auto require = [&](bool same, const std::string& should) {
     if (!same)
-      throw InputError(file.path() + " is damaged: by its group 'restart' its times are " +
-                       its.kind + " with the step " + shortest(its.step) + ", and " + should);
+      throw InputError(file.path() + " is damaged: its group 'restart' states that the times are " +
+                       its.kind + " with step " + shortest(its.step) + ", but " + should);
   };
   if (!options.has("save-at")) {
     const Spacing planned = spacing_of(options, times.back(), step);
     require(its.kind == planned.kind &&
                 std::abs(its.step - planned.step) <= kRounding * std::abs(planned.step),
-            "by its parameters " + planned.kind + " with the step " + shortest(planned.step));
+            "the parameters say " + planned.kind + " with step " + shortest(planned.step));
     return its;
   }
-  // Listed, or a grid that was extended to an end between its times.
+  // Listed times, or a regular grid that was extended to an end that is not on the grid.
   if (its.kind == "linear") {
     const double first = times.size() > 1 ? times[1] - times[0] : 0;
     require(std::abs(its.step - first) <= step + kRounding * first,
-            "the first two are " + shortest(first) + " apart");
+            "the first two times are " + shortest(first) + " apart");
   } else if (its.kind == "log" && !(step > 0)) {
     const double ratio = times.size() > 2 ? times[2] / times[1] : 0;
     require(std::abs(its.step - ratio) <= kRounding * ratio,
-            "the ratio of the first is " + shortest(ratio));
+            "the ratio of the first times is " + shortest(ratio));
   } else {
-    require(its.kind == "log" ? its.step > 1 : its.kind == "listed", "there is no such spacing");
+    require(its.kind == "log" ? its.step > 1 : its.kind == "listed", "this spacing does not exist");
   }
   return its;
 }
 
-/// Throws InputError unless the file holds a variable of `scope` in the shape and type that its
-/// dimensions say, of which those of time are as long as the file's own.
+/// Throws InputError unless the file has a variable of `scope` with the shape and type of its
+/// dimensions; the dimensions of time have the file's own length.
 void require_as_laid_out(const DataFile& file, const Scope& scope, const VariableSpec& variable,
                          const std::string& name) {
   std::vector<std::size_t> shape;
@@ -78,21 +78,20 @@ void require_as_laid_out(const DataFile& file, const Scope& scope, const Variabl
                                                   : scope.dimension(dimension).size);
   if (file.shape(name) != shape)
     throw InputError(file.path() + " is damaged: '" + name + "' has shape " +
-                     in_words(file.shape(name)) + ", and not " + in_words(shape));
+                     in_words(file.shape(name)) + ", not " + in_words(shape));
   if (variable.type == NumberType::float64) return;
   const DataArray numbers = file.read(name, shape);
   if (numbers.integers.size() != numbers.values.size())
-    throw InputError(file.path() + " is damaged: '" + name + "' holds no whole numbers");
+    throw InputError(file.path() + " is damaged: '" + name + "' has numbers that are not whole");
 }
 
-/// Copies a variable into a file whose times extend beyond this one's: for each run the elements at
-/// hand.
+/// Copies a variable into a file with more times: for each run, the elements that exist.
 void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable,
           const std::string& name) {
   const std::vector<std::size_t> shape = from.shape(name);
   const bool of_runs = !variable.dimensions.empty() && variable.dimensions[0] == "run";
   const std::size_t runs = of_runs ? shape.at(0) : 1;
-  const std::size_t axis = of_runs ? 1 : 0;  // the first within a run
+  const std::size_t axis = of_runs ? 1 : 0;  // axis within a run
   const std::size_t there = to.size(name) / std::max<std::size_t>(runs, 1);
   if (variable.type != NumberType::float64) {
     std::vector<std::int64_t> all = from.read(name).integers;
@@ -110,19 +109,19 @@ void copy(const DataFile& from, TrajectoryFile& to, const VariableSpec& variable
     }
     return;
   }
-  if (shape.size() <= axis) {  // a number a run
+  if (shape.size() <= axis) {  // one number per run
     const std::vector<double> all = from.read(name).values;
     to.write(name, 0, std::span<const double>(all));
     return;
   }
-  // In pieces along the first axis: a state of all saves need not fit the memory.
+  // Pieces along the first axis, because a state of all saves need not fit into memory.
   const std::size_t row = std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
                                           shape.end(), std::size_t{1}, std::multiplies<>());
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const std::size_t at_a_time = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(row, 1));
   std::vector<double> piece;
-  // With states at the ends alone, the stop's row belongs to the new end, but in a run that goes no
-  // further.
+  // With states at the ends only, the row of the old end becomes the row of the new end, except in
+  // a run that goes no further.
   const bool at_ends = variable.dimensions[axis] == "time_state";
   std::vector<std::int64_t> status;
   if (at_ends && of_runs) status = from.read("status").integers;
@@ -144,7 +143,8 @@ Attribute& attribute(GroupSpec& group, const std::string& name) {
                        [&](const Attribute& a) { return a.name == name; });
 }
 
-/// The longer file records the run's beginning, too, and keeps the options that do not describe it.
+/// Keeps in the longer file the record of the run's beginning and the options that do not describe
+/// the run.
 void keep_history(const DataFile& old, GroupSpec& layout) {
   std::string& history = std::get<std::string>(attribute(layout, "history").value);
   history = required_text(old, "", "history") + "\n" + history;
@@ -153,7 +153,7 @@ void keep_history(const DataFile& old, GroupSpec& layout) {
   for (GroupSpec& group : layout.groups) {
     if (group.name == "provenance")
       attribute(group, "started").value = required_text(old, "provenance", "started");
-    // A merged file's parts.
+    // Parts of a merged file.
     if (group.name == "provenance")
       if (const auto parts = old.text_attribute("provenance", "parts"))
         group.attributes.push_back({"parts", *parts});
@@ -188,7 +188,7 @@ RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
   RunConfig config = blaming_file(
       file.path(), [&] { return from_config_text(catalogue.info(system), text, file.path()); });
   if (!config.options.has("t-end"))
-    throw InputError(file.path() + " is incomplete: its 'config' has no t-end");
+    throw InputError(file.path() + " is incomplete: 't-end' is missing in its 'config'");
   return config;
 }
 
@@ -223,8 +223,8 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
     step = step_length(mode_plan(plan.config.options));
     return make_schedule(plan.config.options, end, step);
   });
-  if (!agree(file.read("time").values, plan.schedule))
-    throw InputError(path + " is damaged: its times are not those of its parameters");
+  if (!times_agree(file.read("time").values, plan.schedule))
+    throw InputError(path + " is damaged: its times do not match its parameters");
   plan.wall_time = file.number_attribute("provenance", "wall_time").value_or(0);
   plan.resumed = times_resumed(file);
   plan.recorded.command_line = options.command_line;
@@ -245,7 +245,7 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
     return plan;
   }
   if (options.t_end && *options.t_end < end)
-    throw UsageError("--t-end is " + shortest(*options.t_end) + "; " + path +
+    throw UsageError("--t-end is " + shortest(*options.t_end) + ", but " + path +
                      " was planned to end at " + shortest(end) + " and can only be extended");
   if (!unfinished) {
     plan.finished = true;
@@ -259,7 +259,7 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
 }
 
 TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
-  // A link stays a link, and who may read the file may still do so.
+  // The canonical path keeps a symbolic link; the permissions are copied below.
   const std::string target = std::filesystem::canonical(path).string();
   const DataFile old(target);
   keep_history(old, layout);
@@ -280,7 +280,7 @@ TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
   look_for_signals();
   const std::filesystem::perms permissions = std::filesystem::status(target).permissions();
   file.publish(true);
-  std::error_code ignored;  // on a file system without permissions there are none to keep
+  std::error_code ignored;  // some file systems have no permissions
   std::filesystem::permissions(target, permissions, ignored);
   return file;
 }

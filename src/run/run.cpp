@@ -30,7 +30,8 @@ std::string output_of(const RunConfig& config) {
 
 ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, Screen& screen) {
   screen.progress_done();
-  // To read the file again for what nobody sees may take longer than a short run.
+  // The file is read again only if somebody sees the result: reading may take longer than a short
+  // run.
   if (!screen.quiet() || may_warn) {
     const DataFile file(path);
     if (!screen.quiet()) screen.result(summarize(file));
@@ -39,20 +40,20 @@ ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, 
         screen.warning(path + ": " + warning);
   }
   if (outcome.kind == Outcome::Kind::interrupted)
-    screen.warning(how_to_resume(outcome, screen.program(), path));
+    screen.warning(resume_hint(outcome, screen.program(), path));
   else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady &&
            outcome.kind != Outcome::Kind::stopped)
     screen.warning(path + ": " + outcome.message);
   return exit_code(outcome.kind);
 }
 
-/// Repeats how the run said it had ended. That there is nothing to do is no failure, however it
-/// ended: who resumes whatever files there are asks `status` of each.
-ExitCode say_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
+/// Prints again how the run ended. A finished file needs no resuming, so the exit code is 0 however
+/// the run ended; scripts read the attribute `status`.
+ExitCode report_finished(const std::string& path, const ResumePlan& plan, Screen& screen) {
   screen.message(plan.why_finished);
   const DataFile file(path);
   Outcome outcome = recorded_outcome(file);
-  // Some runs of an ensemble that reached its end may have diverged.
+  // No message if all runs reached the end; otherwise some runs of the ensemble diverged.
   if (outcome.kind == Outcome::Kind::reached && Counted(file).note().empty())
     outcome.message.clear();
   report(path, outcome, true, screen);
@@ -87,18 +88,17 @@ std::string dry_run_json(const Experiment& experiment, const std::string& path) 
   return json.dump(1);
 }
 
-/// Says before a run begins what its user may not expect of it.
-void say_before(const RunConfig& config, const Experiment& experiment, const std::string& path,
-                int ranks, Screen& screen) {
-  RunConfig settled = config;  // --save-first has an effect where auto takes log
+/// Prints notes and warnings that the user should see before the run begins.
+void print_notes(const RunConfig& config, const Experiment& experiment, const std::string& path,
+                 int ranks, Screen& screen) {
+  RunConfig settled = config;  // --save-first has an effect if auto chooses log
   settled.options.adopt("save-spacing", experiment.config.options);
   for (const std::string& unused : without_effect(settled)) screen.message(unused);
-  if (const std::string start = said_of_start(config.options); !start.empty())
-    screen.message(start);
-  if (const std::string start = warning_of_start(config.options); !start.empty())
+  if (const std::string start = start_note(config.options); !start.empty()) screen.message(start);
+  if (const std::string start = start_warning(config.options); !start.empty())
     screen.warning(path + ": " + start);
   if (const std::string end =
-          said_of_rounded_end(config.options, experiment.plan.mode, experiment.plan.course.end);
+          rounded_end_note(config.options, experiment.plan.mode, experiment.plan.course.end);
       !end.empty())
     screen.message(end);
   for (const Note& note : experiment.system->notes())
@@ -106,17 +106,17 @@ void say_before(const RunConfig& config, const Experiment& experiment, const std
       screen.warning(path + ": " + note.text);
     else
       screen.message(note.text);
-  if (const std::string spacing = said_of_spacing(experiment); !spacing.empty())
+  if (const std::string spacing = spacing_note(experiment); !spacing.empty())
     screen.message(spacing);
-  if (experiment.plan.states_were_cut) screen.message(said_of_cut_states());
+  if (experiment.plan.states_were_cut) screen.message(cut_states_note());
   const Experiment* const alone = &experiment;
-  if (const std::string cost = said_of_cost({&alone, 1}, ranks); !cost.empty())
+  if (const std::string cost = cost_warning({&alone, 1}, ranks); !cost.empty())
     screen.warning(path + ": " + cost);
 }
 
-/// A rank beside the first: computes what that one grants.
-ExitCode help_with(Experiment& experiment, const RecordedRuns* before, Ranks& ranks,
-                   Screen& screen) {
+/// Computes what the first rank hands out; for all other ranks.
+ExitCode compute_for_first_rank(Experiment& experiment, const RecordedRuns* before, Ranks& ranks,
+                                Screen& screen) {
   const InterruptGuard guard;
   Progress progress(screen, experiment.plan.runs);
   ranks.agree(nullptr);
@@ -130,7 +130,7 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
   const auto workers = workers_of(ranks, config.options);
   const auto experiment = on_all(ranks, [&] {
     if (threads_of(config.options) > workers->threads())
-      screen.warning("--threads " + config.options.text("threads") + ": the system starts only " +
+      screen.warning("--threads " + config.options.text("threads") + ": the system allows only " +
                      std::to_string(workers->threads()));
     return after_inputs(
         [&] {
@@ -141,7 +141,7 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
   });
   const bool dry = config.options.flag("dry-run");
   if (!ranks.first())
-    return dry ? ExitCode::success : help_with(*experiment, nullptr, ranks, screen);
+    return dry ? ExitCode::success : compute_for_first_rank(*experiment, nullptr, ranks, screen);
   if (dry) {
     screen.result(config.options.flag("json") ? dry_run_json(*experiment, path)
                                               : dry_run(*experiment, screen.program(), path));
@@ -151,13 +151,13 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
   bool may_warn = false;
   std::optional<InterruptGuard> guard;
   const auto file = on_all(ranks, [&] {
-    say_before(config, *experiment, path, ranks.size(), screen);
+    print_notes(config, *experiment, path, ranks.size(), screen);
     GroupSpec layout = experiment->layout();
     may_warn = may_warn_at_end(layout);
     require_disk(path, file_bytes(layout));
-    // Until here a signal ends the program at once: there is nothing to be kept.
+    // From here on a signal keeps the records; before, it ends the program at once.
     guard.emplace();
-    // The file appears with its starts in it: it can be resumed whenever we are killed.
+    // The file appears with its starts in it, so that a killed run can be resumed at any moment.
     auto created =
         std::make_unique<TrajectoryFile>(TrajectoryFile::create_meanwhile(path, std::move(layout)));
     write_starts(*experiment, *created);
@@ -177,8 +177,8 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
 
 ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   if (config.options.flag("json") && !config.options.flag("dry-run"))
-    throw UsageError("--json describes what --dry-run shows; what a run gave is in its file (" +
-                     screen.program() + " info " + output_of(config) + " --json)");
+    throw UsageError("--json prints what --dry-run shows; for the results of a run use '" +
+                     screen.program() + " info " + output_of(config) + " --json'");
   // Only ensembles have work for several ranks.
   if (!has_noise(config.options)) require_one_process("a run of a flow");
   return with_ranks(Ranks::Connect::directly,
@@ -196,13 +196,14 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     if (found->finished) return found;
     if (ranks.first()) {
       file = TrajectoryFile::open(path);
-      // Only from here on no other process writes it; one may have finished it meanwhile.
+      // Look again: until the file was opened, another process may have finished it.
       found = look();
     }
     return found;
   });
   ranks.require_same(plan->finished ? "finished" : "unfinished");
-  if (plan->finished) return ranks.first() ? say_finished(path, *plan, screen) : ExitCode::success;
+  if (plan->finished)
+    return ranks.first() ? report_finished(path, *plan, screen) : ExitCode::success;
   const Provenance provenance{.before = plan->wall_time};
   const auto workers = workers_of(ranks, plan->config.options);
   std::unique_ptr<Experiment> experiment;
@@ -217,7 +218,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     }
     return std::make_unique<RecordedRuns>(DataFile(path), *experiment, plan->extends);
   });
-  if (!ranks.first()) return help_with(*experiment, before.get(), ranks, screen);
+  if (!ranks.first()) return compute_for_first_rank(*experiment, before.get(), ranks, screen);
   const InterruptGuard guard;
   const bool begun = on_all(ranks, [&] {
     try {
@@ -234,7 +235,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
   });
   if (!begun) {
     dismiss(ranks);
-    screen.warning("interrupted before the extension began; " + path + " is as it was");
+    screen.warning("interrupted before the extension began; " + path + " is unchanged");
     return exit_code(Outcome::Kind::interrupted);
   }
   Progress progress(screen, experiment->plan.runs);

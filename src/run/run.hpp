@@ -11,20 +11,19 @@ namespace popflow {
 
 class Screen;
 
-/// Options that `resume` may change: none of them changes numbers already computed.
+/// Options that `resume` may change; they change no number that has been computed.
 struct ResumeOptions {
   std::optional<double> t_end;             ///< extends the run to this flow time
-  std::optional<unsigned> threads;         ///< worker threads; as in the file's run if not given
+  std::optional<unsigned> threads;         ///< worker threads; by default as in the file's run
   std::optional<double> checkpoint_every;  ///< seconds between restart data
   std::string command_line = {};           ///< as typed, for the file's history
 };
 
-/// Runs one experiment into one file, and reports on `screen` its progress and how it ended. Throws
-/// UsageError, InputError or OutputError, and then leaves no new file unless the run had begun.
+/// Runs one experiment into one file, and reports progress and end on `screen`. Throws UsageError,
+/// InputError or OutputError; then no new file is left unless the run had begun.
 ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
 
-/// Resumes the unfinished file at `path`, or extends a finished one. Throws like
-/// run_experiment().
+/// Resumes the unfinished file at `path`, or extends a finished one. Throws like run_experiment().
 ExitCode resume_experiment(const std::string& path, const ResumeOptions& options,
                            const Catalogue& catalogue, Screen& screen);
 

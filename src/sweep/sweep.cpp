@@ -164,7 +164,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   if (ending.status != "interrupted") show_picture(file.path(), options, work.catalogue, screen);
   if (ending.status != "interrupted") return ending.code;
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
-  screen.warning(how_to_resume(interrupted, screen.program(), file.path()));
+  screen.warning(resume_hint(interrupted, screen.program(), file.path()));
   // The signal may have come to another rank.
   return InterruptGuard::signal() != 0 ? exit_code(Outcome::Kind::interrupted)
                                        : ExitCode::terminated;
@@ -181,7 +181,7 @@ std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells)
                       ": only the end of each run is kept; --record series keeps more");
   RunConfig of_first = cells.sweep();
   cells.set(of_first, 0);
-  if (std::string start = said_of_start(of_first.options); !start.empty())
+  if (std::string start = start_note(of_first.options); !start.empty())
     remarks.push_back(std::move(start));
   const auto swept = [&](const std::string& option) { return cells.sweeps(option); };
   for (std::string& unused : without_effect(of_first, swept)) remarks.push_back(std::move(unused));
@@ -256,7 +256,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
   if (options.t_end)
     throw UsageError("--t-end: " + path +
                      " holds a sweep, which cannot be extended; sweep again to the later end");
-  const auto say_finished = [&](const DataFile& file) {
+  const auto report_finished = [&](const DataFile& file) {
     screen.message(path +
                    " is finished: no cell is missing; --retry WORD computes those with "
                    "that status again");
@@ -290,7 +290,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                          ", here it is " + made->cells.hash());
       return made;
     });
-    if (!sweep) return say_finished(*before);
+    if (!sweep) return report_finished(*before);
     const std::unique_ptr<Workers> workers = workers_of(ranks, sweep->cells.sweep().options);
     Refusals refusals;
     const SweepWork work{sweep->cells, sweep->columns, catalogue, *workers, refusals};
@@ -322,7 +322,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       mark_resumed(*opened, times_resumed(*before) + 1);
       return opened;
     });
-    if (!file) return say_finished(*before);
+    if (!file) return report_finished(*before);
     return compute(*sweep, *file, false, ledger, work, ranks, provenance, screen);
   });
 }

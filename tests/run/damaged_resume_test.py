@@ -86,13 +86,13 @@ def test_the_spacing_of_an_extension_is_that_of_the_times():
                 with h5py.File(folder + "/copy.h5", "r+") as file:
                     file["restart"].attrs.modify("spacing_step", step)
                 ended = popflow("resume", "copy.h5", "--t-end", 3, code=3, folder=folder)
-                check("copy.h5 is damaged: by its group 'restart' its times are" in ended.err,
+                check("copy.h5 is damaged: its group 'restart' states that the times are" in ended.err,
                       ended.err)
             shutil.copy(path, folder + "/copy.h5")
             with h5py.File(folder + "/copy.h5", "r+") as file:
                 file["restart"].attrs["spacing"] = "nonsense"
             ended = popflow("resume", "copy.h5", "--t-end", 3, code=3, folder=folder)
-            check("its times are nonsense" in ended.err, ended.err)
+            check("the times are nonsense" in ended.err, ended.err)
             popflow("resume", path, "--t-end", 3, code=0)
             popflow("resume", path, "--t-end", 3.2, code=0)
             popflow("resume", path, "--t-end", 5, code=0)

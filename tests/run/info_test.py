@@ -150,10 +150,10 @@ def test_the_start_that_an_ensemble_gives_is_told():
         ensemble = ["run", "markov", "--mode", "sgd", "--runs", 3, "--t-end", 2]
         popflow(*ensemble, "-o", "a.h5", folder=folder, code=0)
         said = popflow(*ensemble, "--init-from", "a.h5", "-o", "b.h5", folder=folder, code=0).err
-        check("a.h5 holds 3 runs: each run goes on where that of its number ended" in said, said)
+        check("a.h5 has 3 runs; each run continues the run of its number" in said, said)
         said = popflow("run", "markov", "--init-from", "a.h5", "-o", "f.h5", folder=folder,
                        code=0).err
-        check("a.h5 holds 3 runs: the start is where its first one ended" in said, said)
+        check("a.h5 has 3 runs; the start is the end of its first run" in said, said)
 
 
 def test_an_end_that_is_no_number_is_asked_for():

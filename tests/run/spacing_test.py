@@ -54,7 +54,7 @@ def test_it_is_said_and_goes_on_alike():
     with Folder() as folder:
         told = popflow("run", "topic", *TOPIC, "--saves", 21, "--t-end", 5e4, "-o", "a.h5",
                        folder=folder, code=0)
-        check("equally spaced in log t (--save-spacing linear" in told.err, told.err)
+        check("equally spaced in log t; --save-spacing linear" in told.err, told.err)
         with h5py.File(f"{folder}/a.h5") as file:
             first = file["time"][()]
         popflow("resume", "a.h5", "--t-end", 1e6, "--quiet", folder=folder, code=0)

@@ -577,9 +577,9 @@ def test_what_is_refused():
         other = os.path.join(folder, "other.h5")
         for command, code, said in [
                 (["run", "scb", "--problem", path], 3, "holds a sweep"),
-                (["run", "scb", "--init-from", path], 3, "holds a sweep, not a run"),
-                (["compare", "scb", "--init-from", path], 3, "holds a sweep, not a run"),
-                (["sweep", "scb", "--over", f"init-from={path}"], 3, "holds a sweep, not a run")]:
+                (["run", "scb", "--init-from", path], 3, "is a sweep, not a run"),
+                (["compare", "scb", "--init-from", path], 3, "is a sweep, not a run"),
+                (["sweep", "scb", "--over", f"init-from={path}"], 3, "is a sweep, not a run")]:
             ended = popflow(*command, "-o", other, code=code)
             check(said in ended.err and not os.path.exists(other), ended.err)
         ended = popflow("resume", path, "--t-end", 5, code=2)
@@ -633,7 +633,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_resume():
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=PATIENCE)[1]
         check(process.returncode == 130, f"ended with {process.returncode}")
-        check(f"resume {path}' continues from there" in err, err)
+        check(f"resume {path}' continues the computation" in err, err)
         status = datasets(path)["status"]
         check(0 < np.count_nonzero(status) < status.size, f"{np.count_nonzero(status)} cells")
         check(attribute(path, "status") == "interrupted", "status")

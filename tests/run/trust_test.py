@@ -170,7 +170,7 @@ def test_threads_that_the_system_does_not_start():
         done = subprocess.run(["sh", "-c", f"{small} {BINARY} run markov --threads "
                                f"64 --t-end 1 -o {file}"], capture_output=True, text=True)
         check(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
-        check("--threads 64: the system starts only" in done.stderr, done.stderr)
+        check("--threads 64: the system allows only" in done.stderr, done.stderr)
 
 
 CRAWLS = ["run", "markov", "--method", "euler", "--dt", 1e-9, "--saves", 3]
@@ -493,7 +493,7 @@ def test_an_ensemble_goes_on_run_by_run():
             on = ["run", "markov", *mode, "--runs", 3, "--first-run", 1, "--state", "all", "--saves",
                   3, "--seed", 2, "--init-from", first]
             said = popflow(*on, end, 2, "-o", second, code=0).err
-            check("each run goes on where that of its number ended" in said, said)
+            check("each run continues the run of its number" in said, said)
             with h5py.File(first) as one, h5py.File(second) as two:
                 for name in "e", "w", "b":
                     check(np.array_equal(two[name][:, 0], one[name][1:4, -1]), f"{mode}: {name}")
@@ -508,7 +508,7 @@ def test_an_ensemble_goes_on_run_by_run():
                 check(len(np.unique(starts, axis=0)) == 3, "all resume from one start")
         told = refused("run", "markov", "--mode", "sgd", "--steps", 5, "--runs", 9, "--init-from",
                        first, "-o", path(folder, "x.h5"), code=2)
-        check("holds 5 runs, and none with the number 5" in told and "--runs 5" in told, told)
+        check("has 5 runs, but run number 5 is not among them" in told and "--runs 5" in told, told)
 
 
 def test_what_compares_and_sweeps_goes_on_run_by_run():
@@ -518,13 +518,13 @@ def test_what_compares_and_sweeps_goes_on_run_by_run():
         popflow("run", "markov", "--mode", "sgd", *noisy, "-o", first, code=0)
         said = popflow("compare", "markov", "--rungs", "flow,sgd", *noisy, "--seed", 2,
                        "--init-from", first, "-o", compared, code=0).err
-        check("each noisy run goes on where that of its number ended" in said, said)
+        check("each noisy run continues the run of its number" in said, said)
         with h5py.File(first) as one, h5py.File(compared) as two:
             check(np.array_equal(two["sgd/w"][:, 0], one["w"][:, -1]), "runs of the comparison")
             check(two["flow/w"][0] == one["w"][0, -1], "flow of the comparison")
         said = popflow("sweep", "markov", "--mode", "sgd", *noisy, "--seed", 2, "--over", "p=0.2,0.3",
                        "--init-from", first, "-o", swept, code=0).err
-        check("each run goes on where that of its number ended" in said, said)
+        check("each run continues the run of its number" in said, said)
         with h5py.File(swept) as sweep:
             popflow("run", "markov", "--mode", "sgd", *noisy, "--p", 0.2, "--seed",
                     sweep["seed"][0], "--init-from", first, "-o", alone, code=0)
@@ -532,7 +532,7 @@ def test_what_compares_and_sweeps_goes_on_run_by_run():
                 check(np.array_equal(sweep["loss"][0], cell["loss"][:, -1]), "a cell, and alone")
         told = refused("sweep", "markov", "--mode", "sgd", *noisy[:-1], 4, "--over", "p=0.2,0.3",
                        "--init-from", first, "-o", path(folder, "x.h5"), code=2)
-        check("none with the number 3" in told, told)
+        check("run number 3 is not among them" in told, told)
 
 
 def test_great_costs_are_told_before_they_begin():
