@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from popflow.analysis import Estimate
 
+from . import protocols
+from .protocols import Protocol
+
 
 @dataclass(frozen=True)
 class Number:
@@ -48,21 +51,52 @@ class Check(Number):
         return True if self.least <= low and high <= self.most else None
 
 
-def verdict(numbers: Iterable[Number]) -> str:
-    """Whether the claim holds and, where conditions differ, under which."""
+VERDICTS = ("holds", "does not hold", "undecided")
+
+
+def by_verdict(numbers: Iterable[Number]) -> dict[str, list[str]]:
+    """The conditions with each verdict, without verdicts that no condition has."""
     conditions: dict[str, list[bool | None]] = {}
     for number in numbers:
         if isinstance(number, Check):
             conditions.setdefault(number.where, []).append(number.holds())
-    found = {"holds": [where for where, all_of in conditions.items() if all(all_of)],
-             "does not hold": [where for where, all_of in conditions.items() if False in all_of],
-             "undecided": [where for where, all_of in conditions.items()
-                           if False not in all_of and None in all_of]}
-    said = {words: places for words, places in found.items() if places}
+    found: dict[str, list[str]] = {words: [] for words in VERDICTS}
+    for where, all_of in conditions.items():
+        found["holds" if all(all_of) else "does not hold" if False in all_of else
+              "undecided"].append(where or "otherwise")
+    return {words: places for words, places in found.items() if places}
+
+
+def verdict(numbers: Iterable[Number]) -> str:
+    """Whether the claim holds and, where conditions differ, under which."""
+    said = by_verdict(numbers)
     if len(said) == 1:
         return next(iter(said))
-    return "; ".join(f"{words}: {', '.join(place or 'otherwise' for place in places)}"
-                     for words, places in said.items())
+    return "; ".join(f"{words}: {', '.join(places)}" for words, places in said.items())
+
+
+#: Conditions that a line of the table may name.
+NAMED = 3
+
+
+def verdict_in_line(numbers: Iterable[Number], chosen: Sequence[str] = ()) -> str:
+    """The verdict for the table: names three conditions at most and counts the others.
+
+    `chosen` names the conditions that come first; otherwise those of the rarest verdicts do."""
+    said = by_verdict(numbers)
+    if len(said) < 2:
+        return next(iter(said), "no number decides")
+    order = [(words, place) for words, places in sorted(said.items(), key=lambda of: len(of[1]))
+             for place in places]
+    order.sort(key=lambda one: one[1] not in chosen)
+    named = set(order[:NAMED])
+    parts = []
+    for words, places in said.items():
+        some = [place for place in places if (words, place) in named]
+        left = len(places) - len(some)
+        more = f"{left} {'more ' if some else ''}{'condition' if left == 1 else 'conditions'}"
+        parts.append(f"{words}: {'; '.join([*some, more] if left else some)}")
+    return " · ".join(parts)
 
 
 Measure = Callable[[bool], list[Number]]
@@ -79,21 +113,36 @@ class Claim:
     #: Whether the long form measures more than the short one.
     has_long: bool = False
     remarks: str = field(default="", compare=False)
+    #: The number that the table shows: what it measures and its condition. Default: the first
+    #: that decides.
+    headline: tuple[str, str] = ("", "")
+    #: Conditions that the table names before others, three at most.
+    conditions: Sequence[str] = ()
+
+    @property
+    def protocol(self) -> Protocol:
+        """Rule by which the claim is decided: claims/protocols."""
+        return protocols.load(self.number)
 
 
 CLAIMS: dict[int, Claim] = {}
 
 
 def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = (),
-          picture: str = "", has_long: bool = False) -> Callable[[Measure], Measure]:
+          picture: str = "", has_long: bool = False, headline: tuple[str, str] = ("", ""),
+          conditions: Sequence[str] = ()) -> Callable[[Measure], Measure]:
     """Enters a function that measures into the register. Its docstring is printed beside the
-    numbers: how the claim is tested, and what comes out."""
+    numbers: how the claim is tested, and what comes out. The claim's protocol is the file of its
+    number in claims/protocols."""
+    if len(conditions) > NAMED:
+        raise ValueError(f"claim {number} names {len(conditions)} conditions for the table; a line "
+                         f"has room for {NAMED}")
 
     def enter(measure: Measure) -> Measure:
         if number in CLAIMS:
             raise ValueError(f"claim {number} is there twice")
         CLAIMS[number] = Claim(number, paper, says, measure, experiments, picture, has_long,
-                               measure.__doc__ or "")
+                               measure.__doc__ or "", headline, conditions)
         return measure
 
     return enter

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from popflow.analysis import Estimate
 
-from .claim import CLAIMS, Check, Claim, Number, verdict
+from . import protocols
+from .claim import CLAIMS, Check, Claim, Number, by_verdict, verdict_in_line
+from .papers import SOURCES
+from .protocols import Protocol
 from .results import Forms, Result, load
 
 PLACE = Path(__file__).parent.parent / "docs" / "claims.md"
@@ -28,9 +31,18 @@ def page(before: str) -> str:
 
 
 def table() -> str:
-    lines = [cells("", "claim", "found", "verdict", "time"), cells(*["---"] * 5)]
+    lines = [cells("", "claim", "one number", "verdict", "time", ""), cells(*["---"] * 6)]
     lines += [row(claim, load(claim.number)) for claim in ordered()]
+    lines += [cells(str(number), one.claim, "", "not measurable yet: what it takes is "
+                    "[below](#claims-that-popflow-cannot-measure-yet)", "", "")
+              for number, one in unmeasured()]
     return "\n".join(lines) + "\n"
+
+
+def unmeasured() -> list[tuple[int, Protocol]]:
+    """Protocols of claims that take an extension of the program."""
+    return [(number, one) for number in protocols.numbers()
+            if number not in CLAIMS and (one := protocols.load(number)).needs]
 
 
 def ordered() -> list[Claim]:
@@ -43,13 +55,34 @@ def best(forms: Forms) -> Result | None:
 
 
 def row(claim: Claim, forms: Forms) -> str:
+    """The claim's line of the table."""
     result = best(forms)
     link = f"[{claim.number}](#{anchor(claim)})"
     if result is None:
-        return cells(link, claim.says, "not measured", "", "")
-    first = [f"{number.what}{at(number)}: {value(number.found)}" for number in telling(result)]
-    return cells(link, claim.says, "; ".join(first), f"**{verdict(together(forms))}**",
-                 lasted(result.seconds))
+        return cells(link, claim.says, "", "not measured yet", "", "")
+    number = headline(claim, forms)
+    return cells(link, claim.says, f"{value(number.found)}: {number.what}{at(number)}",
+                 f"**{verdict_in_line(together(forms), claim.conditions)}**", lasted(result),
+                 thumbnail(claim))
+
+
+def headline(claim: Claim, forms: Forms) -> Number:
+    """The number that the claim names for its line; by default the first that decides. Throws
+    `ValueError` if no form has the number that is named."""
+    numbers = [number for form in ("long", "short") if form in forms
+               for number in forms[form].numbers]
+    for number in numbers:
+        if claim.headline == (number.what, number.where) or \
+                (not any(claim.headline) and isinstance(number, Check)):
+            return number
+    raise ValueError(f"claim {claim.number} has no number {claim.headline}; its headline must be "
+                     "one of its numbers")
+
+
+def thumbnail(claim: Claim) -> str:
+    if not claim.picture:
+        return ""
+    return f'<img src="pictures/{claim.picture}" width="120" alt="figure of claim {claim.number}">'
 
 
 def cells(*texts: str) -> str:
@@ -68,36 +101,72 @@ def together(forms: Forms) -> list[Number]:
     return numbers
 
 
-def telling(result: Result) -> list[Number]:
-    """What decides, or as much of it as a row has room for."""
-    checks: list[Number] = [number for number in result.numbers if isinstance(number, Check)]
-    return checks[:3]
-
-
 def sections() -> str:
     parts, paper = [], ""
-    for claim in ordered():
-        if claim.paper != paper:
-            paper = claim.paper
-            parts.append(f"## {paper}\n")
-        parts.append(section(claim, load(claim.number)))
-    return "\n".join(parts)
+    for name in dict.fromkeys(claim.paper for claim in ordered()):
+        paper = name
+        parts.append(f"## {paper}\n")
+        parts += [section(claim, load(claim.number)) for claim in ordered()
+                  if claim.paper == paper]
+    if unmeasured():
+        parts.append("## Claims that popflow cannot measure yet\n")
+        parts += [f"### {number}. {one.claim}\n\n{protocol_list(one, '')}\n"
+                  for number, one in unmeasured()]
+    return "\n".join([*parts, changes()])
 
 
 def section(claim: Claim, forms: Forms) -> str:
     lines = [f"### {claim.number}. {claim.says}", "", f"`scripts/claims {claim.number}`"]
     if claim.experiments:
         lines[-1] += "; experiments: " + ", ".join(f"`{name}`" for name in claim.experiments)
+    if forms:
+        lines += ["", f"**{verdict_in_line(together(forms), claim.conditions)}**"]
+    lines += ["", protocol_list(claim.protocol, SOURCES.get(claim.paper, ""))]
     if claim.picture:
         lines += ["", f"![{claim.says}](pictures/{claim.picture})"]
     if claim.remarks:
         lines += ["", inspect.cleandoc(claim.remarks)]
     for form, result in sorted(forms.items(), reverse=True):
-        lines += ["", f"{form.capitalize()} form, {lasted(result.seconds)}: "
-                      f"**{result.verdict()}**.", ""]
+        lines += ["", *conditions(form, result), "", "<details><summary>All numbers of the "
+                  f"{form} form</summary>", ""]
         lines += [cells("measured", "where", "found", "must be", ""), cells(*["---"] * 5)]
         lines += [cells(number.what, number.where, value(number.found), must(number), mark(number))
                   for number in result.numbers]
+        lines += ["", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def protocol_list(protocol: Protocol, source: str) -> str:
+    """The protocol as a list."""
+    where = protocol.source or source
+    parts = [("The paper says", protocol.paper + (f" (Source: {where})" if where else "")),
+             ("Its settings", protocol.settings), ("Knobs", protocol.knobs),
+             ("Rule", protocol.rule), ("Refuted by", protocol.refuted),
+             ("What a measurement takes", protocol.needs)]
+    return "\n".join(f"- *{words}*: {escaped(text)}" for words, text in parts if text)
+
+
+def escaped(text: str) -> str:
+    """Text of a protocol file, without characters that Markdown or HTML would take for markup."""
+    return re.sub(r"([*_|<>\\])", r"\\\1", text)
+
+
+def conditions(form: str, result: Result) -> list[str]:
+    """The verdict of a form, with all conditions."""
+    said = by_verdict(result.numbers)
+    title = f"{form.capitalize()} form, {lasted(result)}: "
+    if len(said) == 1:
+        return [f"{title}**{next(iter(said))}** under "
+                f"{len(places)} {'condition' if len(places) == 1 else 'conditions'}."
+                for places in said.values()]
+    return [title, "", *(f"- **{words}**: {'; '.join(places)}" for words, places in said.items())]
+
+
+def changes() -> str:
+    """Claims whose verdict or rule is another than in the table before."""
+    lines = ["## What changed against the table before, and why", ""]
+    lines += [f"- [{number}]({f'#{anchor(CLAIMS[number])}'}): {escaped(text)}"
+              for number in sorted(CLAIMS) if (text := CLAIMS[number].protocol.changed)]
     return "\n".join(lines) + "\n"
 
 
@@ -133,7 +202,9 @@ def mark(number: Number) -> str:
     return {True: "holds", False: "does not hold", None: "undecided"}[number.holds()]
 
 
-def lasted(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+def lasted(result: Result) -> str:
+    seconds = result.seconds
+    said = f"{seconds:.0f} s"
+    if seconds >= 90:
+        said = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return said if result.processor else f"{said} elapsed"

@@ -23,6 +23,8 @@ class Result:
 
     numbers: list[Number]
     seconds: float
+    #: Whether the time is that of the processor, over all cores, not the elapsed one.
+    processor: bool = False
 
     def verdict(self) -> str:
         return verdict(self.numbers)
@@ -30,14 +32,15 @@ class Result:
 
 def load(number: int) -> Forms:
     """What is kept of a claim."""
-    return {form: Result([number_from(row) for row in result["numbers"]], result["seconds"])
+    return {form: Result([number_from(row) for row in result["numbers"]], result["seconds"],
+                         result.get("processor", False))
             for form, result in stored(number).items()}
 
 
 def keep(number: int, form: str, result: Result) -> None:
     """Replaces one form of what is kept of a claim; the file is whole at any time."""
     forms = stored(number)
-    forms[form] = {"seconds": round(result.seconds, 1),
+    forms[form] = {"seconds": round(result.seconds, 1), "processor": result.processor,
                    "numbers": [row_of(one) for one in result.numbers]}
     new = place(number).with_suffix(".new")
     new.write_text(json.dumps(forms, indent=1, ensure_ascii=False, sort_keys=True) + "\n")

@@ -10,7 +10,8 @@ import pytest
 from popflow.analysis import Estimate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from claims import CLAIMS, Check, Number, page, results, verdict  # noqa: E402
+from claims import CLAIMS, Check, Number, page, protocols, results, verdict  # noqa: E402
+from claims.claim import NAMED, verdict_in_line  # noqa: E402
 from claims.share import share  # noqa: E402
 
 
@@ -66,7 +67,64 @@ def test_a_bar_does_not_begin_a_cell():
     assert page.cells("share of |A|", "") == r"| share of \|A\| |  |"
 
 
-@pytest.mark.parametrize("number", range(1, 28))
+def test_a_line_names_three_conditions_at_most():
+    """Conditions of the rarest verdict come first, unless the claim names others."""
+    numbers = [Check("a", at, f"N = {at}", most=7) for at in range(10)]
+    assert verdict_in_line(numbers) == \
+        "holds: N = 0; 7 more conditions · does not hold: N = 8; N = 9"
+    assert verdict_in_line(numbers, ["N = 3", "N = 9"]) == \
+        "holds: N = 3; 7 more conditions · does not hold: N = 8; N = 9"
+    assert verdict_in_line(numbers[:8]) == "holds"
+    assert verdict_in_line([Number("told", 1)]) == "no number decides"
+
+
+@pytest.mark.parametrize("number", sorted(CLAIMS))
+def test_every_claim_has_a_protocol(number):
+    """The paper's statement, its settings, the knobs, the rule, and the outcome that refutes it."""
+    claim = CLAIMS[number]
+    assert claim.protocol.missing() == []
+    assert not claim.protocol.needs, "a claim that is measured needs no extension"
+    assert len(claim.conditions) <= NAMED
+    assert claim.picture == "" or (page.PLACE.parent / "pictures" / claim.picture).exists()
+
+
+@pytest.fixture(scope="module")
+def lines():
+    """The lines of the table."""
+    return page.table().splitlines()
+
+
+def test_every_protocol_can_be_read(lines):
+    for number in protocols.numbers():
+        protocol = protocols.load(number)
+        assert protocol.missing() == [], number
+        assert bool(protocol.needs) == bool(protocol.claim), number
+        assert not protocol.needs or any(line.startswith(f"| {number} |") for line in lines)
+
+
+def test_a_protocol_has_known_parts_once():
+    protocol = protocols.parse("Paper: One: two\n  three.\nRefuted by: four.\n")
+    assert (protocol.paper, protocol.refuted) == ("One: two three.", "four.")
+    assert protocol.missing() == ["Settings", "Knobs", "Rule"]
+    with pytest.raises(ValueError, match="belongs to no part"):
+        protocols.parse("Paper: one.\nOpinion: two.\n")
+    with pytest.raises(ValueError, match="two parts"):
+        protocols.parse("Paper: one.\nPaper: two.\n")
+
+
+@pytest.mark.parametrize("number", sorted(CLAIMS))
+def test_a_claim_has_one_line(number, lines):
+    """One row of the table for each claim, with one number, and no more than three conditions."""
+    rows = [line for line in lines if line.startswith(f"| [{number}](")]
+    assert len(rows) == 1
+    # A bar within a cell is escaped.
+    _, says, found, said, *_ = [cell.strip() for cell in rows[0].replace(r"\|", "").split("|")[1:]]
+    assert says and found.count("±") <= 1
+    named = [one for one in said.replace(" · ", "; ").split("; ") if "condition" not in one]
+    assert len(named) <= NAMED
+
+
+@pytest.mark.parametrize("number", sorted(CLAIMS))
 def test_every_claim_is_measured_and_kept(number):
     """All of them, each with a number that decides."""
     claim, kept = CLAIMS[number], results.load(number)
