@@ -11,6 +11,7 @@
 #include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/passes.hpp"
 #include "popflow/problem_file.hpp"
 
 namespace popflow {
@@ -104,6 +105,31 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   return info;
 }
 
+/// Entry of a table with this name; null if there is none.
+template <class Row>
+const Row* row_named(const std::vector<Row>& rows, const std::string& name) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+/// Adds to the tables of a system what only the state has that noise and samples move.
+void add_noisy(const SystemInfo& noisy, SystemInfo& info) {
+  const auto add = [](const auto& from, auto& to, const auto&... more) {
+    for (const auto& row : from)
+      if (row_named(to, row.name) == nullptr) {
+        to.push_back(row);
+        (more(to.back()), ...);
+      }
+  };
+  for (FieldInfo& field : info.fields)
+    if (!noisy.fields.empty() && row_named(noisy.fields, field.name) == nullptr)
+      field.when = "along the flow";
+  add(noisy.fields, info.fields,
+      [](FieldInfo& field) { field.when = "with noise or sampled training"; });
+  add(noisy.dimensions, info.dimensions);
+}
+
 /// The tables describe the default problem, so every problem must have the same contents.
 void require_as_described(const SystemInfo& info, const Functions& functions) {
   const auto names = [](const auto&... lists) {
@@ -128,7 +154,14 @@ void require_as_described(const SystemInfo& info, const Functions& functions) {
   std::vector<std::string> observables = names(functions.observables, functions.invariants);
   if (functions.loss) observables.insert(observables.begin(), "loss");
   require("observables and invariants", observables, names(info.observables));
-  require("fields", names(functions.state, functions.derived), names(info.fields));
+  std::vector<std::string> fields = names(functions.state, functions.derived), described;
+  for (const FieldInfo& field : info.fields)
+    if (field.when.empty() || std::find(fields.begin(), fields.end(), field.name) != fields.end())
+      described.push_back(field.name);
+  std::vector<std::string> in_order = fields, all = described;
+  std::sort(in_order.begin(), in_order.end());
+  std::sort(all.begin(), all.end());
+  if (in_order != all) require("fields", fields, described);
   require("passages", names(functions.passages), names(info.passages));
   require("events", names(functions.events), names(info.events));
   require("constants", names(functions.constants), names(info.constants));
@@ -164,9 +197,10 @@ Shape shape_of(const SystemInfo& info, const Functions& functions) {
   require_as_described(info, functions);
   Shape shape;
   if (functions.state.empty()) wrong(info, "it has no state");
-  auto described = info.fields.begin();
+  shape.approximation = functions.approximation;
   for (const Functions::Field& field : functions.state) {
-    const Axes axes = axes_of(field, *described);
+    const FieldInfo& described = *row_named(info.fields, field.name);
+    const Axes axes = axes_of(field, described);
     if (field.start.empty()) wrong(info, "the start of " + field.name + " has no numbers");
     if (entries(axes) != field.start.size())
       wrong(info, "the start of " + field.name + " has " + std::to_string(field.start.size()) +
@@ -176,11 +210,12 @@ Shape shape_of(const SystemInfo& info, const Functions& functions) {
                       "; it must be positive");
     shape.blocks.push_back({field.name, field.start.size(), field.scale});
     shape.fields.push_back(field.name);
-    add_axes(info, field.name, axes, described++->dimensions, shape);
+    add_axes(info, field.name, axes, described.dimensions, shape);
   }
   for (const Functions::Derived& derived : functions.derived) {
     shape.fields.push_back(derived.name);
-    add_axes(info, derived.name, derived.axes, described++->dimensions, shape);
+    add_axes(info, derived.name, derived.axes, row_named(info.fields, derived.name)->dimensions,
+             shape);
   }
   auto passes = info.passages.begin();
   for (const Functions::Derived& passage : functions.passages) {
@@ -220,8 +255,6 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.finals, &Functions::Final::value);
   if (functions.sample && functions.samples)
     wrong(info, "it has both `sample` and `samples`; one of them is needed");
-  if (functions.covariance && !functions.sample && !functions.samples)
-    wrong(info, "it has a covariance of samples, and no samples");
   if (bool(functions.outcome) == functions.outcomes.empty())
     wrong(info, "its outcomes need a function, and the function needs outcomes");
   if (functions.precondition && !functions.loss)
@@ -237,6 +270,110 @@ std::size_t state_size(const Functions& functions) {
   std::size_t size = 0;
   for (const Functions::Field& field : functions.state) size += field.start.size();
   return size;
+}
+
+/// A finite set of samples with its normalised probabilities.
+struct FiniteSet {
+  Functions::FiniteData data;
+  std::vector<std::size_t> all;    ///< the samples 0, 1, ...
+  std::vector<double> cumulative;  ///< sums of the probabilities
+
+  /// Writes independent draws.
+  void draw(const SampleKey& key, std::span<std::size_t> which) const {
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      RandomStream random = key.stream(i);
+      const auto found =
+          std::upper_bound(cumulative.begin(), cumulative.end() - 1, random.uniform());
+      which[i] = static_cast<std::size_t>(found - cumulative.begin());
+    }
+  }
+};
+
+FiniteSet finite_set(const std::string& name, Functions::FiniteData data, bool has_sample) {
+  const auto refuse = [&](const std::string& sentence) {
+    throw SystemError("the system " + name + ": its finite data " + sentence);
+  };
+  if (data.samples == 0) refuse("have no samples");
+  if (!data.add) refuse("have no function `add`");
+  if (data.epochs && has_sample)
+    refuse("take epochs, but its `sample` draws for itself; leave `sample` out");
+  if (data.epochs && !data.probability.empty())
+    refuse("have probabilities, but training in epochs visits all samples equally often");
+  if (data.probability.empty())
+    data.probability.assign(data.samples, 1 / static_cast<double>(data.samples));
+  if (data.probability.size() != data.samples)
+    refuse("have " + std::to_string(data.samples) + " samples and " +
+           std::to_string(data.probability.size()) + " probabilities");
+  double sum = 0;
+  for (std::size_t i = 0; i < data.samples; ++i) {
+    const double q = data.probability[i];
+    if (!(q >= 0) || !std::isfinite(q))
+      refuse("have the probability " + shortest(q) + " of sample " + std::to_string(i) +
+             "; it must be finite and not negative");
+    sum += q;
+  }
+  if (!(sum > 0) || !std::isfinite(sum))
+    refuse("have probabilities with the sum " + shortest(sum) + "; it must be positive");
+  FiniteSet set{std::move(data), {}, {}};
+  double total = 0;
+  for (double& q : set.data.probability) {
+    q /= sum;
+    total += q;
+    set.cumulative.push_back(total);
+    set.all.push_back(set.all.size());
+  }
+  return set;
+}
+
+/// Adds what follows from a finite set of samples.
+void add_finite(const std::string& name, Functions& f) {
+  if (!f.finite) return;
+  const auto set = std::make_shared<const FiniteSet>(finite_set(name, *f.finite, bool(f.sample)));
+  const std::size_t n = state_size(f);
+  if (!f.rhs)
+    f.rhs = [=](std::span<const double> x, double t, std::span<double> out) {
+      std::fill(out.begin(), out.end(), 0.0);
+      set->data.add(x, t, set->all, set->data.probability, out);
+    };
+  if (!f.loss && set->data.loss)
+    f.loss = [=](std::span<const double> x, double t) {
+      double loss = 0;
+      for (const std::size_t i : set->all)
+        loss += set->data.probability[i] * set->data.loss(x, t, i);
+      return loss;
+    };
+  if (!f.covariance && n <= Functions::kLargestOfCovariance)
+    f.covariance = [=](std::span<const double> x, double t, std::span<double> c) {
+      std::vector<double> mean(n), value(n);
+      set->data.add(x, t, set->all, set->data.probability, mean);
+      std::fill(c.begin(), c.end(), 0.0);
+      const double once = 1;
+      for (const std::size_t& sample : set->all) {
+        std::fill(value.begin(), value.end(), 0.0);
+        set->data.add(x, t, {&sample, 1}, {&once, 1}, value);
+        for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
+        for (std::size_t i = 0; i < n; ++i)
+          for (std::size_t j = 0; j < n; ++j)
+            c[i * n + j] += set->data.probability[sample] * value[i] * value[j];
+      }
+    };
+  if (f.sample || (f.samples && !set->data.epochs)) return;
+  // Only training visits the samples in passes; the noise of the SDE is that of independent draws.
+  f.samples = [=, independent = std::move(f.samples)](
+                  std::span<const double> x, double t, const SampleKey& key,
+                  std::span<const double> weights, std::span<double> out) {
+    const bool in_passes = set->data.epochs && key.purpose == Purpose::samples;
+    if (!in_passes && independent) {
+      independent(x, t, key, weights, out);
+      return;
+    }
+    std::vector<std::size_t> which(weights.size());
+    if (in_passes)
+      visit_in_passes(key, set->data.samples, which);
+    else
+      set->draw(key, which);
+    set->data.add(x, t, which, weights, out);
+  };
 }
 
 bool has_lanes(const Functions& functions) {
@@ -262,8 +399,24 @@ auto saying(Call call, Begin begin) {
 
 Functions make_functions(const FunctionSystem& of, const Parameters& own, const Setting& setting) {
   if (!of.functions) throw SystemError("the system " + of.name + ": it has no `functions`");
-  return saying([&] { return of.functions(own, setting); },
-                [&] { return "the system " + of.name + " could not be made"; });
+  return saying(
+      [&] {
+        Functions functions = of.functions(own, setting);
+        add_finite(of.name, functions);
+        return functions;
+      },
+      [&] { return "the system " + of.name + " could not be made"; });
+}
+
+/// Tables of a system that noise and samples move; empty ones if it refuses both.
+SystemInfo noisy_info(const FunctionSystem& of) {
+  Setting noisy;
+  noisy.noisy = true;
+  try {
+    return info_of(of, make_functions(of, Parameters(of.parameters), noisy));
+  } catch (const UsageError&) {
+    return {};
+  }
 }
 
 /// A system and its tables.
@@ -275,6 +428,7 @@ struct Described {
   explicit Described(const FunctionSystem& of) : system(of) {
     try {
       info = info_of(of, make_functions(of, Parameters(of.parameters), {}));
+      add_noisy(noisy_info(of), info);
     } catch (...) {  // reported on use, when the program can handle it
       info = info_of(of, {});
       failed = std::current_exception();
@@ -338,6 +492,7 @@ class Composed : public System,
                  public ClosedForm,
                  public Sampled,
                  public Covariance,
+                 public NoiseProjection,
                  public Outcomes,
                  public FinalValues,
                  public InLanes {
@@ -366,7 +521,11 @@ class Composed : public System,
     Capabilities can;
     can.events = this;
     if (functions_.loss) can.gradient_flow = this;
-    if (functions_.jacobian) can.jacobian = this;
+    if (functions_.jacobian)
+      can.jacobian = this;
+    else if (!functions_.no_jacobian.empty())
+      can.jacobian = Lacking{functions_.no_jacobian};
+    if (functions_.project_noise) can.noise_projection = this;
     if (functions_.sample || functions_.samples) can.sampled = this;
     if (functions_.covariance) can.covariance = this;
     if (functions_.outcome) can.outcomes = this;
@@ -484,6 +643,10 @@ class Composed : public System,
       functions_.covariance(x, t, {rows.data(), static_cast<std::size_t>(rows.size())});
     });
     c = rows;
+  }
+  void project_noise(StateView x, std::span<double> noise) const override {
+    saying([&] { functions_.project_noise(x, noise); },
+           [&] { return "the system " + info().name + ": its projection of noise failed"; });
   }
   [[nodiscard]] std::string outcome(StateView x, double t) const override {
     return of_system(info(), "outcome", "", t, [&] { return functions_.outcome(x, t); });

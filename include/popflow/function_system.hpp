@@ -119,8 +119,30 @@ struct Functions {
   std::function<void(std::span<const double> x, double t, const SampleKey& key,
                      std::span<const double> weights, std::span<double> out)>
       samples = {};
-  /// Writes the covariance of the samples' vectors, row-major.
+  /// Writes the covariance of the samples' vectors, row-major. Without samples: of the noise that
+  /// the SDE adds to the right-hand side, in the units of a single sample's vector.
   std::function<void(std::span<const double> x, double t, std::span<double> c)> covariance = {};
+  /// A finite set of samples. What is left empty of `rhs`, `loss`, `sample`, `samples` and
+  /// `covariance` follows from the set; the covariance for states of up to kLargestOfCovariance
+  /// entries.
+  struct FiniteData {
+    std::size_t samples = 0;
+    std::vector<double> probability = {};  ///< of each sample, to be normalised; empty: all equal
+    /// Adds weights[i] times minus the gradient of sample which[i] at x to `out`.
+    std::function<void(std::span<const double> x, double t, std::span<const std::size_t> which,
+                       std::span<const double> weights, std::span<double> out)>
+        add = {};
+    std::function<double(std::span<const double> x, double t, std::size_t which)> loss = {};
+    /// Whether sampled training visits every sample once in each pass (visit_in_passes()). Needs
+    /// equal probabilities. The noise of the SDE is that of independent draws in either case.
+    bool epochs = false;
+  };
+  std::optional<FiniteData> finite = {};
+  static constexpr std::size_t kLargestOfCovariance = 256;
+  /// Projects noise at x onto the directions in which it may act, in place.
+  std::function<void(std::span<const double> x, std::span<double> noise)> project_noise = {};
+  /// Reason why there is no Jacobian, for users of implicit methods.
+  std::string no_jacobian = {};
   std::vector<Array> arrays = {};
   std::vector<Final> finals = {};
   std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"
@@ -128,6 +150,9 @@ struct Functions {
   std::function<std::string(std::span<const double> x, double t)> outcome = {};
   /// Reason why these coordinates allow no noise; empty if they do.
   std::string no_noise = {};
+  /// Reason why the observables differ from those of the flow, for a state that only noise and
+  /// samples move.
+  std::string approximation = {};
   /// As in Capabilities.
   bool common_values = false;
   std::vector<Note> notes = {};  ///< shown at the start of a run
@@ -182,7 +207,9 @@ struct FunctionSystem {
   ParameterTable parameters;
   /// Makes one problem. Throws UsageError for values that cannot be combined. Called with the
   /// defaults to find out what the system contains: names, including those of axes, must not depend
-  /// on the parameters' values. Exceptions of this function and of the functions that it returns
+  /// on the parameters' values. If Setting::noisy is set, the state, its derived fields and the
+  /// invariants may be others, such as the weights beside order parameters; the other names must be
+  /// the same. Exceptions of this function and of the functions that it returns
   /// become SystemErrors. The returned functions are called from several threads at once, so they
   /// must not change what they capture.
   std::function<Functions(const Parameters& own, const Setting& setting)> functions;

@@ -22,8 +22,9 @@
 extern "C" {
 #endif
 
-/* Version of this interface. A table of another version is refused. */
-#define POPFLOW_PLUGIN_ABI 1
+/* Version of this interface. Tables of version 1, which end before "finals", are served, too;
+ * tables of other versions are refused. */
+#define POPFLOW_PLUGIN_ABI 2
 
 /* Number of trajectories side by side in the functions of lanes. */
 #define POPFLOW_PLUGIN_LANES 16
@@ -35,6 +36,15 @@ typedef struct popflow_random {
   double (*uniform)(void* stream); /* uniform on the open interval (0, 1) */
   double (*normal)(void* stream);  /* standard normal */
 } popflow_random;
+
+/* Step of training to which samples belong. The step number is 0, the rate 0 and the batch size 1
+ * for samples outside of a training. */
+typedef struct popflow_training_step {
+  uint64_t step;  /* steps taken before */
+  uint64_t first; /* samples drawn before, over the whole run */
+  uint64_t batch_size;
+  double learning_rate; /* base rate, without its schedule */
+} popflow_training_step;
 
 /* The problem to make. */
 typedef struct popflow_request {
@@ -95,8 +105,9 @@ typedef struct popflow_table {
   int (*jacobian)(const void* problem, const double* x, double* j);
   /* Writes the exact state at time t of a run from the start. */
   int (*solution)(const void* problem, double t, double* x);
-  /* Adds sum_i weights[i] v_i to `out`, where v_i is minus the gradient of the loss of sample i. The
-   * mean of v_i must be the rate. Sample i is drawn from random[i]. `out` does not overlap x. */
+  /* Adds sum_i weights[i] v_i to `out`, where v_i is minus the gradient of the loss of sample i.
+   * The mean of v_i must be the rate. Sample i is drawn from random[i]. `out` does not overlap x.
+   */
   int (*add_samples)(const void* problem, const double* x, double t, size_t count,
                      const popflow_random* random, const double* weights, double* out);
   /* Writes the covariance of v_i, row-major. */
@@ -110,6 +121,27 @@ typedef struct popflow_table {
   popflow_lane_formula lane_events;
   popflow_lane_formula lane_passages;
   popflow_lane_covariance lane_rate_and_covariance;
+
+  /* Since version 2. */
+
+  /* Writes final values: scalars of a run's last state. */
+  int (*finals)(const void* problem, const double* x, double t, double* values);
+  /* Writes the place of the outcome in the description's list; its length: undecided. */
+  int (*outcome)(const void* problem, const double* x, double t, size_t* which);
+  /* Projects noise at x onto the directions in which it may act, in place. */
+  int (*project_noise)(const void* problem, const double* x, double* v);
+  /* Like add_samples, for samples that depend on the step of training. Used in its place. */
+  int (*add_training_samples)(const void* problem, const double* x, double t,
+                              const popflow_training_step* step, size_t count,
+                              const popflow_random* random, const double* weights, double* out);
+  /* Adds sum_i weights[i] v_i to `out` for the samples which[i] of a finite set, whose size is the
+   * description's "samples". Needed for "sampling": "epochs", where training visits every sample
+   * once in each pass. */
+  int (*add_chosen)(const void* problem, const double* x, double t, size_t count,
+                    const size_t* which, const double* weights, double* out);
+  /* Table of the system that noise and sampled training move, if its state is another; the
+   * description's "training" describes that state. A null pointer stands for this table. */
+  const struct popflow_table* training;
 } popflow_table;
 
 /* Entry point of a plug-in. */

@@ -19,6 +19,7 @@ enum class Purpose : std::uint32_t {
   check = 8,     ///< samples with which a noise model is compared
   variance = 9,  ///< samples from which variances of gradients are estimated
   squares = 10,  ///< the noise of squared gradients
+  passes = 11,   ///< orders in which training visits a finite set of samples
 };
 
 /// A stream of random bits that depends only on (seed, purpose, run, step), not on threads, the
@@ -78,12 +79,20 @@ class RandomStream {
   double spare_ = 0;  ///< second normal of the last pair
 };
 
+/// Step of training to which samples belong. The defaults stand for samples outside of a training.
+struct TrainingStep {
+  std::uint64_t step = 0;    ///< steps taken before
+  double learning_rate = 0;  ///< base rate, without its schedule
+  std::int64_t batch_size = 1;
+};
+
 /// Streams of a minibatch's samples: sample i uses the stream number first + i, on any thread.
 struct SampleKey {
   std::uint64_t seed = 1;
   Purpose purpose = Purpose::samples;
   std::uint32_t run = 0;
   std::uint64_t first = 0;
+  TrainingStep training = {};
   [[nodiscard]] RandomStream stream(std::uint64_t i) const {
     return {seed, purpose, run, first + i};
   }

@@ -123,6 +123,8 @@ void require_samples(const RunConfig& config, const std::vector<std::string>& wo
         rung_config(config, info, word, config.options.real("learning-rate"), 0, Schedule(1, 1.0));
     const auto system = make_system(noisy, catalogue, workers).system;
     const System& source = source_of_gradients(*system);
+    // A model by equations may give the covariance of its noise.
+    if (noise_model && source.capabilities().covariance) continue;
     if (!source.capabilities().sampled)
       throw UsageError("rung " + word + ": " + why_no_samples(source) +
                        "; '--rungs flow,sde --noise isotropic' works");

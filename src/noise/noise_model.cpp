@@ -173,8 +173,11 @@ class Sampling : public NoiseModel {
  protected:
   [[nodiscard]] SampleKey key(const PathStep& step) const {
     const double stretch = std::floor(step.t / options_.learning_rate + 1e-6);
-    return {options_.seed, Purpose::bootstrap, options_.run,
-            static_cast<std::uint64_t>(stretch) * samples_};
+    return {options_.seed,
+            Purpose::bootstrap,
+            options_.run,
+            static_cast<std::uint64_t>(stretch) * samples_,
+            {static_cast<std::uint64_t>(stretch), options_.learning_rate, options_.batch_size}};
   }
   Capability<Sampled> sampled_;
   Workers& workers_;

@@ -104,8 +104,12 @@ void SgdDriver::step() {
   } else {
     in_->weights.assign(draws, part);
   }
-  const SampleKey key{options_.seed, Purpose::samples, options_.run,
-                      static_cast<std::uint64_t>(steps_) * draws};
+  const SampleKey key{
+      options_.seed,
+      Purpose::samples,
+      options_.run,
+      static_cast<std::uint64_t>(steps_) * draws,
+      {static_cast<std::uint64_t>(steps_), options_.learning_rate, options_.batch_size}};
   State& x = in_->loop.x;
   const Regime& regime = in_->loop.regime;
   if (in_->training) {

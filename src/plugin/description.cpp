@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -172,6 +173,42 @@ Item item_of(Members from, const std::vector<Dimension>& dimensions) {
   return item;
 }
 
+/// Reads the size of a finite set of samples, and how training visits them.
+void read_samples(Members& from, std::size_t& samples, bool& epochs) {
+  const double number = from.number("samples", 0);
+  if (!(number >= 0) || number != std::floor(number) || number > 1e15)
+    from.wrong("has \"samples\": " + shortest(number) + "; it must be a whole number");
+  samples = static_cast<std::size_t>(number);
+  const std::string sampling = from.text("sampling", "replacement");
+  if (sampling != "replacement" && sampling != "epochs")
+    from.wrong("has \"sampling\": \"" + sampling + "\"; it must be replacement or epochs");
+  epochs = sampling == "epochs";
+  if (epochs && samples == 0)
+    from.wrong("has \"sampling\": \"epochs\" and no \"samples\": the number of samples");
+}
+
+TrainingState training_of(Members from, const std::vector<Dimension>& dimensions) {
+  TrainingState found;
+  const auto items = [&](const std::string& key, std::vector<Item>& list) {
+    std::size_t number = 0;
+    for (const Json& one : from.list(key))
+      list.push_back(
+          item_of(Members(one, from.where() + " " + key + "[" + std::to_string(number++) + "],"),
+                  dimensions));
+  };
+  items("fields", found.fields);
+  items("derived", found.derived);
+  if (found.fields.empty()) from.wrong("has no \"fields\": the parts of the state");
+  found.has_loss = from.flag("loss");
+  found.loss_floor = from.number("loss_floor", 0);
+  found.approximation = from.text("approximation");
+  found.no_jacobian = from.text("no_jacobian");
+  found.no_noise = from.text("no_noise");
+  read_samples(from, found.samples, found.epochs);
+  from.refuse_others();
+  return found;
+}
+
 std::string hash_of(const std::string& text) {
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   std::array<char, 33> digits{};
@@ -225,6 +262,11 @@ Description read_description(const std::string& json, const std::string& from) {
   items("passages", found.passages);
   items("constants", found.constants);
   items("arrays", found.arrays);
+  items("finals", found.finals);
+  inside("outcomes", [&](Members one) {
+    found.outcomes.push_back({one.required("name"), one.required("meaning")});
+    one.refuse_others();
+  });
   if (found.fields.empty()) top.wrong("has no \"fields\": the parts of the state");
   inside("notes", [&](Members one) {
     found.notes.push_back({one.required("text"), one.flag("warning")});
@@ -236,6 +278,10 @@ Description read_description(const std::string& json, const std::string& from) {
   found.loss_floor = top.number("loss_floor", 0);
   found.longest_step = top.number("longest_step", found.longest_step);
   found.no_noise = top.text("no_noise");
+  found.no_jacobian = top.text("no_jacobian");
+  read_samples(top, found.samples, found.epochs);
+  if (const Json* training = top.find("training"))
+    found.training = training_of(Members(*training, top.where() + ", training,"), dimensions);
   found.lane_parameters = static_cast<std::size_t>(top.number("lane_parameters", 0));
   Json recorded = all;
   recorded.erase("provenance");

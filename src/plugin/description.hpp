@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,11 +26,25 @@ struct Item {
   double floor = 0;
 };
 
+/// State that noise and sampled training move, where it is another than the flow's.
+struct TrainingState {
+  std::vector<Item> fields = {}, derived = {};
+  bool has_loss = false;
+  double loss_floor = 0;
+  std::string approximation = {};  ///< why the observables differ from the flow's
+  std::string no_jacobian = {};
+  std::size_t samples = 0;
+  bool epochs = false;
+  std::string no_noise = {};
+};
+
 /// A plug-in's description of its system. Read from JSON, without running any code of the plug-in.
 struct Description {
   std::string json;       ///< without its provenance
   FunctionSystem system;  ///< without its functions
-  std::vector<Item> fields, derived, observables, invariants, events, passages, constants, arrays;
+  std::vector<Item> fields, derived, observables, invariants, events, passages, constants, arrays,
+      finals;
+  std::vector<OutcomeInfo> outcomes;
   std::vector<Note> notes;
   bool has_loss = false;
   double end = 10;
@@ -37,7 +52,11 @@ struct Description {
   double loss_floor = 0;
   double longest_step = std::numeric_limits<double>::infinity();
   std::string no_noise;
+  std::string no_jacobian;
   std::size_t lane_parameters = 0;
+  std::size_t samples = 0;  ///< of a finite set; 0: no such set
+  bool epochs = false;      ///< whether training visits that set in passes
+  std::optional<TrainingState> training;
   /// Words about the plug-in's making (source, compiler, flags), recorded in every file.
   std::vector<std::pair<std::string, std::string>> provenance;
   /// Identifies the generated source, or the description if that names no source.

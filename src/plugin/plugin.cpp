@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #ifdef __SSE__
@@ -44,6 +47,9 @@ struct Library {
   std::string path;
   const popflow_table* table = nullptr;
   Description description;
+  popflow_table own{};  ///< the table, if that of the library is of an older version
+  /// State that noise and samples move; null: that of the flow.
+  std::shared_ptr<const Library> training = nullptr;
   std::string missing = {};  ///< if the library is not there: a sentence that says so
 };
 
@@ -157,8 +163,17 @@ void add_samples(const Problem& problem, std::span<const double> x, double t, co
       streams.push_back(key.stream(begin + i));
       random[i] = {&streams.back(), word_of, uniform_of, normal_of};
     }
-    problem.call(problem.table().add_samples, x.data(), t, count, random.data(),
-                 weights.data() + begin, out.data());
+    const popflow_table& table = problem.table();
+    if (table.add_training_samples != nullptr) {
+      const popflow_training_step step{key.training.step, key.first + begin,
+                                       static_cast<std::uint64_t>(key.training.batch_size),
+                                       key.training.learning_rate};
+      problem.call(table.add_training_samples, x.data(), t, &step, count, random.data(),
+                   weights.data() + begin, out.data());
+      continue;
+    }
+    problem.call(table.add_samples, x.data(), t, count, random.data(), weights.data() + begin,
+                 out.data());
   }
 }
 
@@ -167,8 +182,14 @@ LaneFormula formula_of(popflow_lane_formula formula) {
   return reinterpret_cast<LaneFormula>(reinterpret_cast<void (*)()>(formula));
 }
 
-Functions functions_of(const std::shared_ptr<const Library>& library, const Parameters& own,
+double not_known(std::span<const double> /*x*/, double /*t*/) {
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+Functions functions_of(const std::shared_ptr<const Library>& whole, const Parameters& own,
                        const Setting& setting) {
+  const bool is_training = setting.noisy && whole->training != nullptr;
+  const std::shared_ptr<const Library>& library = is_training ? whole->training : whole;
   const Description& description = library->description;
   const popflow_table& table = *library->table;
 
@@ -221,15 +242,19 @@ Functions functions_of(const std::shared_ptr<const Library>& library, const Para
     f.precondition = [=](std::span<const double> x, std::span<double> v) {
       problem->call(problem->table().precondition, x.data(), v.data());
     };
-  const std::size_t observed = description.observables.size() + description.invariants.size();
+  const std::size_t observed =
+      description.observables.size() + (is_training ? 0 : description.invariants.size());
   std::size_t index = 0;
   for (const Item& item : description.observables)
     f.observables.push_back({item.name, item.meaning,
                              one_of(problem, table.observe, index++, observed), item.symbol,
                              item.floor});
   for (const Item& item : description.invariants)
-    f.invariants.push_back(
-        {item.name, item.meaning, one_of(problem, table.observe, index++, observed), item.symbol});
+    if (is_training)
+      f.observables.push_back({item.name, item.meaning, not_known, item.symbol});
+    else
+      f.invariants.push_back({item.name, item.meaning,
+                              one_of(problem, table.observe, index++, observed), item.symbol});
   for (std::size_t i = 0; i < description.events.size(); ++i)
     f.events.push_back({description.events[i].name, description.events[i].meaning,
                         one_of(problem, table.events, i, description.events.size())});
@@ -250,7 +275,8 @@ Functions functions_of(const std::shared_ptr<const Library>& library, const Para
     f.solution = [=](double t, std::span<double> x) {
       problem->call(problem->table().solution, t, x.data());
     };
-  if (table.add_samples != nullptr)
+  const bool draws = table.add_samples != nullptr || table.add_training_samples != nullptr;
+  if (draws)
     f.samples = [=](std::span<const double> x, double t, const SampleKey& key,
                     std::span<const double> weights,
                     std::span<double> out) { add_samples(*problem, x, t, key, weights, out); };
@@ -258,6 +284,34 @@ Functions functions_of(const std::shared_ptr<const Library>& library, const Para
     f.covariance = [=](std::span<const double> x, double /*t*/, std::span<double> c) {
       problem->call(problem->table().covariance, x.data(), c.data());
     };
+  // Without add_samples, or in epochs, the program draws the samples of a finite set itself.
+  if (table.add_chosen != nullptr && description.samples > 0 && (description.epochs || !draws))
+    f.finite = {.samples = description.samples,
+                .add =
+                    [=](std::span<const double> x, double t, std::span<const std::size_t> which,
+                        std::span<const double> weights, std::span<double> out) {
+                      problem->call(problem->table().add_chosen, x.data(), t, which.size(),
+                                    which.data(), weights.data(), out.data());
+                    },
+                .epochs = description.epochs};
+  if (table.project_noise != nullptr)
+    f.project_noise = [=](std::span<const double> x, std::span<double> v) {
+      problem->call(problem->table().project_noise, x.data(), v.data());
+    };
+  for (std::size_t i = 0; i < description.finals.size(); ++i)
+    f.finals.push_back({description.finals[i].name, description.finals[i].meaning,
+                        one_of(problem, table.finals, i, description.finals.size()),
+                        description.finals[i].symbol});
+  f.outcomes = description.outcomes;
+  if (!f.outcomes.empty())
+    f.outcome = [=](std::span<const double> x, double t) -> std::string {
+      std::size_t which = 0;
+      problem->call(problem->table().outcome, x.data(), t, &which);
+      const std::vector<OutcomeInfo>& all = problem->description().outcomes;
+      return which < all.size() ? all[which].word : "undecided";
+    };
+  if (description.training && is_training) f.approximation = description.training->approximation;
+  f.no_jacobian = description.no_jacobian;
   f.end = description.end;
   f.first_stage_time = description.first_stage_time;
   f.max_step = description.longest_step;
@@ -299,6 +353,8 @@ const popflow_table& absent(bool has_loss) {
     table.events = no_values;
     table.derived = no_values_of;
     table.passages = no_values_of;
+    table.finals = no_values;
+    table.outcome = [](const void*, const double*, double, std::size_t*) { return kAbsent; };
     table.loss = loss;
     return table;
   };
@@ -326,7 +382,58 @@ void require_functions(const Library& library) {
   require(!of.derived.empty(), table.derived != nullptr, "derived");
   require(!of.constants.empty(), table.constants != nullptr, "constants");
   require(!of.arrays.empty(), table.array != nullptr, "array");
+  require(!of.finals.empty(), table.finals != nullptr, "finals");
+  require(!of.outcomes.empty(), table.outcome != nullptr, "outcome");
+  require(of.epochs, table.add_chosen != nullptr, "add_chosen");
   require(table.lane_rate != nullptr, table.lane_parameters != nullptr, "lane_parameters");
+}
+
+/// Table of a library, at `own` if the library's is of version 1, which ends earlier.
+const popflow_table* current(const popflow_table* given, popflow_table& own,
+                             const std::string& path) {
+  constexpr std::uint32_t kFirst = offsetof(popflow_table, finals);
+  if (given->abi == POPFLOW_PLUGIN_ABI && given->bytes == sizeof(popflow_table)) return given;
+  if (given->abi == 1 && given->bytes == kFirst) {
+    std::memcpy(&own, given, kFirst);
+    return &own;
+  }
+  wrong(path, "is built for version " + std::to_string(given->abi) +
+                  " of the interface popflow/plugin.h (a table of " + std::to_string(given->bytes) +
+                  " bytes); this program has version " + std::to_string(POPFLOW_PLUGIN_ABI) + " (" +
+                  std::to_string(sizeof(popflow_table)) +
+                  " bytes) and serves version 1: build the plug-in again");
+}
+
+/// The library of the state that noise and samples move; null if that is the flow's.
+std::shared_ptr<const Library> training_of(const Library& whole) {
+  if (!whole.description.training) return nullptr;
+  auto library = std::make_shared<Library>();
+  library->path = whole.path;
+  library->missing = whole.missing;
+  library->description = whole.description;
+  Description& of = library->description;
+  const TrainingState& state = *of.training;
+  of.fields = state.fields;
+  of.derived = state.derived;
+  of.has_loss = state.has_loss;
+  of.loss_floor = state.loss_floor;
+  of.no_noise = state.no_noise;
+  of.no_jacobian = state.no_jacobian;
+  of.samples = state.samples;
+  of.epochs = state.epochs;
+  of.lane_parameters = 0;
+  // The loss is recorded as an observable, which a flow by equations declares.
+  if (of.has_loss && !whole.description.has_loss)
+    std::erase_if(of.observables, [](const Item& one) { return one.name == "loss"; });
+  if (!whole.missing.empty()) {
+    library->table = &absent(of.has_loss);
+    return library;
+  }
+  if (whole.table->training == nullptr)
+    wrong(whole.path, "describes a state of its own for training, and has no table `training`");
+  library->table = current(whole.table->training, library->own, whole.path);
+  require_functions(*library);
+  return library;
 }
 
 FunctionSystem system_of(const std::shared_ptr<const Library>& library) {
@@ -363,15 +470,11 @@ CatalogueRow load(const std::string& path) {
   library->path = path;
   library->table = entry();
   if (library->table == nullptr) wrong(path, "returns no table");
-  if (library->table->abi != POPFLOW_PLUGIN_ABI || library->table->bytes != sizeof(popflow_table))
-    wrong(path, "is built for version " + std::to_string(library->table->abi) +
-                    " of the interface popflow/plugin.h (a table of " +
-                    std::to_string(library->table->bytes) + " bytes); this program has version " +
-                    std::to_string(POPFLOW_PLUGIN_ABI) + " (" +
-                    std::to_string(sizeof(popflow_table)) + " bytes): build the plug-in again");
+  library->table = current(library->table, library->own, path);
   if (library->table->description == nullptr) wrong(path, "has no description");
   library->description = read_description(library->table->description, "the plug-in " + path);
   require_functions(*library);
+  library->training = training_of(*library);
   note_loaded(path, library->description);
   return system_of(library);
 }
@@ -381,6 +484,7 @@ CatalogueRow described(const std::string& json, const std::string& from, const s
   library->description = read_description(json, from);
   library->missing = why;
   library->table = &absent(library->description.has_loss);
+  library->training = training_of(*library);
   return system_of(library);
 }
 

@@ -2,11 +2,14 @@
 
 #include "popflow/function_system.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
+#include "popflow/passes.hpp"
 #include "support/catch.hpp"
 
 namespace popflow::test {
@@ -178,10 +181,6 @@ TEST_CASE("Functions give covariance, samples of a batch, arrays, outcomes and f
     return refusal(decaying([change](Functions& f, std::size_t) { change(f); }));
   };
   CHECK_THAT(said([](Functions& f) {
-               f.covariance = [](std::span<const double>, double, std::span<double>) {};
-             }),
-             Catch::Contains("a covariance of samples, and no samples"));
-  CHECK_THAT(said([](Functions& f) {
                f.arrays = {{"A", "matrix", {{"row", 2}}, {1}}};
              }),
              Catch::Contains("the array A has 1 numbers; its axes say 2"));
@@ -189,6 +188,115 @@ TEST_CASE("Functions give covariance, samples of a batch, arrays, outcomes and f
                f.outcomes = {{"small", "x is below 1"}};
              }),
              Catch::Contains("its outcomes need a function"));
+}
+
+/// dx/dt = -(x - mean of the data), for the data 0, 1, 4.
+void with_data(Functions& f) {
+  static const std::vector<double> data = {0, 1, 4};
+  f.rhs = {};
+  f.finite = {.samples = 3,
+              .add =
+                  [](std::span<const double> x, double, std::span<const std::size_t> which,
+                     std::span<const double> weights, std::span<double> out) {
+                    for (std::size_t i = 0; i < which.size(); ++i)
+                      out[0] += weights[i] * (data[which[i]] - x[0]);
+                  },
+              .loss = [](std::span<const double> x, double,
+                         std::size_t i) { return (x[0] - data[i]) * (x[0] - data[i]) / 2; }};
+}
+
+TEST_CASE("Finite data give the flow, the loss, the samples and their covariance", "[fast]") {
+  Workers workers(1);
+  const Made one = made(decaying([](Functions& f, std::size_t) { with_data(f); }), "1", workers);
+  const Capabilities can = one.system->capabilities();
+  const double x = 3;
+  const StateView view(std::span(&x, 1));
+  double rate = 0;
+  one.system->rhs(view, 0, {&rate, 1});
+  CHECK(rate == Approx(5.0 / 3 - 3));
+  CHECK(can.gradient_flow->loss(view, 0) == Approx((9.0 + 4 + 1) / 6));
+  Eigen::MatrixXd c(1, 1);
+  can.covariance->covariance(view, 0, c);
+  CHECK(c(0, 0) == Approx(17.0 / 3 - 25.0 / 9));
+  const std::vector<double> weights(3000, 1.0 / 3000);
+  double mean = 0;
+  can.sampled->add_sampled(view, 0, {1, Purpose::check}, weights, {&mean, 1});
+  CHECK(std::abs(mean - rate) < 0.15);
+}
+
+TEST_CASE("Training in epochs visits every sample once in each pass", "[fast]") {
+  Workers workers(1);
+  const Made one = made(decaying([](Functions& f, std::size_t) {
+                          with_data(f);
+                          f.finite->epochs = true;
+                        }),
+                        "1", workers);
+  const Capability<Sampled> sampled = one.system->capabilities().sampled;
+  const double x = 0;
+  const StateView view(std::span(&x, 1));
+  const std::vector<double> weights(3, 1);
+  const auto sum = [&](Purpose purpose, std::uint64_t first) {
+    double out = 0;
+    sampled->add_sampled(view, 0, {1, purpose, 0, first}, weights, {&out, 1});
+    return out;
+  };
+  bool others = false;
+  for (std::uint64_t pass = 0; pass < 20; ++pass) {
+    CHECK(sum(Purpose::samples, 3 * pass) == 5);
+    others = others || sum(Purpose::bootstrap, 3 * pass) != 5;
+  }
+  CHECK(others);  // the noise of the SDE is that of independent draws
+}
+
+TEST_CASE("Orders of passes are drawn afresh and do not depend on how they are asked for",
+          "[fast]") {
+  constexpr std::size_t kSamples = 7;
+  std::vector<std::size_t> all(5 * kSamples), piece(3);
+  visit_in_passes({3, Purpose::samples, 2}, kSamples, all);
+  std::set<std::vector<std::size_t>> orders;
+  for (std::size_t pass = 0; pass < 5; ++pass) {
+    std::vector<std::size_t> order(
+        all.begin() + static_cast<std::ptrdiff_t>(pass * kSamples),
+        all.begin() + static_cast<std::ptrdiff_t>((pass + 1) * kSamples));
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    for (std::size_t i = 0; i < kSamples; ++i) CHECK(order[i] == i);
+  }
+  CHECK(orders.size() > 1);
+  for (std::uint64_t first = 0; first + 3 <= all.size(); first += 2) {
+    visit_in_passes({3, Purpose::samples, 2, first}, kSamples, piece);
+    CHECK(std::equal(piece.begin(), piece.end(), all.begin() + static_cast<std::ptrdiff_t>(first)));
+  }
+  std::vector<std::size_t> other(all.size());
+  visit_in_passes({3, Purpose::samples, 3}, kSamples, other);
+  CHECK(other != all);
+}
+
+TEST_CASE("Noise may move another state, whose other names are those of the flow", "[fast]") {
+  FunctionSystem system = decaying({});
+  system.functions = [](const Parameters&, const Setting& setting) {
+    Functions f;
+    const std::size_t numbers = setting.noisy ? 4 : 1;
+    f.state = {{setting.noisy ? "w" : "x", std::vector<double>(numbers, 1), "place"}};
+    f.rhs = [](std::span<const double> x, double, std::span<double> out) {
+      for (std::size_t i = 0; i < x.size(); ++i) out[i] = -x[i];
+    };
+    f.observables = {
+        {"first", "first entry", [](std::span<const double> x, double) { return x[0]; }}};
+    if (setting.noisy) f.approximation = "the flow is a limit";
+    return f;
+  };
+  const Catalogue catalogue(std::vector<CatalogueRow>{system});
+  Workers workers(1);
+  for (const bool noisy : {false, true}) {
+    Parameters own(system.parameters);
+    Setting setting;
+    setting.noisy = noisy;
+    const Made one = catalogue.make(system.name, own, setting, workers);
+    CHECK(one.system->shape().fields == std::vector<std::string>{noisy ? "w" : "x"});
+    CHECK(one.system->shape().approximation.empty() != noisy);
+    CHECK(one.system->info().fields.size() == 2);
+  }
 }
 
 }  // namespace

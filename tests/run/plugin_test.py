@@ -41,7 +41,7 @@ def test_an_example_in_c_runs_and_holds():
             at = plain(file["time_of_halfway"][()]) if "time_of_halfway" in file else None
             check(at is None or abs(at - halfway) < 1e-6, at)
             kept = file["provenance"].attrs
-            check(plain(kept["plugin"]) == "double-well.so" and kept["plugin_abi"] == 1, dict(kept))
+            check(plain(kept["plugin"]) == "double-well.so" and kept["plugin_abi"] == 2, dict(kept))
         table = popflow("verify", well, folder=folder, code=0).out
         for row in ("gradient", "covariance"):
             check(row in table, table)
@@ -102,6 +102,23 @@ def test_a_plugin_stands_wherever_a_name_does():
         check("tilt" in popflow("info", "m.h5", folder=folder, code=0).out, "no axis")
         popflow("compare", "--from", "flow=flow.h5,sgd=sgd.h5", "-o", "f2.h5", folder=folder)
         popflow("info", "f2.h5", folder=folder, code=0)
+
+
+def test_plugins_of_version_1_are_served():
+    with Folder() as folder:
+        old = compiled(folder, "old.so", (
+            ".abi = POPFLOW_PLUGIN_ABI, .bytes = sizeof(popflow_table),",
+            ".abi = 1, .bytes = offsetof(popflow_table, finals),"))
+        new = compiled(folder, "new.so")
+        for name, well in (("old", old), ("new", new)):
+            popflow("run", well, "--mode", "sgd", "--learning-rate", 0.1, "--t-end", 2, "-o",
+                    f"{name}.h5", folder=folder, code=0)
+        with h5py.File(f"{folder}/old.h5") as a, h5py.File(f"{folder}/new.h5") as b:
+            check(np.array_equal(a["x"][()], b["x"][()]), "other numbers")
+        cut = compiled(folder, "cut.so", (".bytes = sizeof(popflow_table)",
+                                          ".bytes = sizeof(popflow_table) - 8"))
+        said = popflow("run", cut, "-o", "a.h5", folder=folder, code=3).err
+        check("serves version 1: build the plug-in again" in said, said)
 
 
 def test_resuming_wants_the_plugin_that_made_the_file():
