@@ -19,11 +19,11 @@ using Numbers = std::span<const double>;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr const char* kEquations =
-    R"(Data. White inputs x ~ N(0, I) and labels y = Sigma x + noise; all is written in the singular bases
-of the teacher Sigma = diag(s_1, ..., s_n).
-Model. L linear layers, each n x n: it predicts W x with W = W_L ... W_1.
+    R"(Data. Inputs x ~ N(0, I) are white; labels are y = Sigma x + noise. Everything is written in the
+singular bases of the teacher Sigma = diag(s_1, ..., s_n).
+Model. L linear layers, each n x n, predict W x with W = W_L ... W_1.
 
-Population loss (that of the noise left out) and flow (tau = 1):
+Population loss, without the constant that the noise adds, and flow (tau = 1):
   L = |Sigma - W|_F^2 / 2,   dW_l/dt = (W_L ... W_{l+1})' (Sigma - W) (W_{l-1} ... W_1)'
 
 Exact results. All W_l W_l' - W_{l+1}' W_{l+1} are conserved. From --start spectral, W_l = g I, the
@@ -31,13 +31,14 @@ modes are decoupled: the layers stay diagonal and equal, and a_k = W_kk follows
   da_k/dt = L a_k^(2 - 2/L) (s_k - a_k),   a_k(0) = g^L
   L = 2: a_k = s_k / (1 + (s_k/g^2 - 1) e^(-2 s_k t)), half of s_k at t = log(s_k/g^2 - 1) / (2 s_k)
 
-What to expect. From a small start one mode after another, in the order of their strengths: the loss
-stays on a plateau until the next mode is learned, all at once. --start gaussian has normal entries
-of variance g^2/n. Then, with L = 2, mode k follows the sigmoid from |c_k|^2/4 in place of g^2, where
-c_k is column k of W_1 plus row k of W_2, made orthogonal to those of the stronger modes. With more
-layers mode k waits for 1/((L - 2) s_k g^(L - 2)); --method rosenbrock4 takes few steps for that.
+What to expect. From a small start the modes are learned one after another, in the order of their
+strengths. The loss stays on a plateau until the next mode is learned abruptly. With --start gaussian
+the entries are normal with variance g^2/n. For L = 2, mode k then follows the same sigmoid with
+|c_k|^2/4 in place of g^2. Here c_k is column k of W_1 plus row k of W_2, made orthogonal to those of
+the stronger modes. With more layers mode k waits for a time of 1/((L - 2) s_k g^(L - 2)); --method
+rosenbrock4 takes few steps for this.
 
-Sampled model. A sample is one x with its y, its gradient that of |y - W x|^2 / 2.)";
+Sampled model. A sample is an input x with its label y; its gradient is that of |y - W x|^2 / 2.)";
 
 // ---- Formulas, for one problem or many side by side. A state consists of its layers, in order.
 
@@ -71,7 +72,7 @@ class Network {
   [[nodiscard]] Index layers() const { return layers_; }
   [[nodiscard]] Layer layer(Index l) const { return {x_.data() + l * n_ * n_, n_, n_}; }
 
-  /// Outputs of the layers for given inputs.
+  /// Outputs of all layers for given inputs.
   class Outputs {
    public:
     Outputs(Index layers, Index n, Index inputs)
@@ -94,18 +95,19 @@ class Network {
     for (Index l = 1; l < layers_; ++l) made[l].noalias() = product(layer(l), made[l - 1]);
     return made;
   }
-  /// W
+  /// Product of all layers, W = W_L ... W_1.
   [[nodiscard]] Matrix whole() const { return forward(White{})[layers_ - 1]; }
-  /// Sigma - W
-  [[nodiscard]] Matrix lacking(Numbers strengths, const Matrix& W) const {
+  /// Residual Sigma - W, given Sigma's singular values `strengths`.
+  [[nodiscard]] Matrix residual(Numbers strengths, const Matrix& W) const {
     Matrix error = -W;
     for (Index i = 0; i < n_; ++i) error(i, i) += strengths[i];
     return error;
   }
   [[nodiscard]] Number loss(Numbers strengths) const {
-    return lacking(strengths, whole()).squaredNorm() / 2;
+    return residual(strengths, whole()).squaredNorm() / 2;
   }
-  /// Adds minus the gradient that results from an error of the last layer's outputs.
+  /// Adds minus the gradient that belongs to the residual `error` of the last layer's outputs
+  /// (back-propagation).
   template <class Inputs>
   void descend(const Inputs& inputs, const Outputs& made, Matrix error, Number* out) const {
     const auto change = [&](Index l) { return Matrix::Map(out + l * n_ * n_, n_, n_); };
@@ -126,7 +128,8 @@ class Network {
   Numbers x_;
 };
 
-// The parameters are the n strengths, the n levels of the passages, and the level of the event.
+// The formulas' parameters are the n strengths, the n levels of the passages, and the level of the
+// event.
 
 Index modes(auto of) { return std::ssize(of) / 2; }
 
@@ -134,7 +137,7 @@ constexpr auto flow = [](auto of, auto x, auto dxdt) {
   const Network net(modes(of), x);
   std::fill_n(dxdt, x.size(), 0);
   const auto made = net.forward(White{});
-  net.descend(White{}, made, net.lacking(of, made[net.layers() - 1]), dxdt);
+  net.descend(White{}, made, net.residual(of, made[net.layers() - 1]), dxdt);
 };
 
 constexpr auto events = [](auto of, auto x, auto values) {
@@ -204,36 +207,36 @@ double imbalance(const Network<double>& net) {
   return std::sqrt(squares);
 }
 
-/// Time that a mode of this strength waits near 0 before it is learned, times the strength: a small
-/// layer grows by dw/dt = s w^(L - 1).
+/// Time for which a mode waits near 0 before it is learned, times its strength: a small layer grows
+/// by dw/dt = s w^(L - 1).
 double plateau(double strength, double layers, double scale) {
-  const double growth = std::max(0.0, math::log(strength) / layers - math::log(scale));  // in
-                                                                                         // factors
-                                                                                         // of e
+  const double growth =
+      std::max(0.0, math::log(strength) / layers - math::log(scale));  // logarithm of the
+                                                                       // growth factor
   const double way = layers == 2 ? growth : -math::expm1((2 - layers) * growth) / (layers - 2);
   return way / math::pow(scale, layers - 2);
 }
 
-/// Time until a mode is learned, relative to the duration of its transition: the resolution that
-/// the time needs.
-double fineness(double strength, double layers, double scale) {
+/// Time until a mode is learned, divided by the duration of its transition: the relative resolution
+/// that the time needs.
+double relative_resolution(double strength, double layers, double scale) {
   return plateau(strength, layers, scale) * math::pow(strength, 1 - 2 / layers);
 }
-constexpr double kFine = 1e10;     ///< beyond, a mode is learned within the time's rounding
+constexpr double kFine = 1e10;     ///< above this, a mode is learned within the time's rounding
 constexpr double kTooFine = 1e21;  ///< above this, FineTime cannot resolve the transition
 
 Functions functions(const Parameters& own, const Setting& setting) {
   const std::vector<double>& s = own.reals("strengths");
   const ArrayXd S = ArrayXd::Map(s.data(), std::ssize(s));
-  if (S.maxCoeff() == 0) throw UsageError("--strengths are all 0: there is nothing to learn");
+  if (S.maxCoeff() == 0) throw UsageError("--strengths are all 0; at least one must be above 0");
   const Index n = S.size(), layers = own.integer("layers");
   const double g = own.real("init-scale"), noise = own.real("label-noise");
-  const double L = static_cast<double>(layers), fine = fineness(S.maxCoeff(), L, g);
+  const double L = static_cast<double>(layers), fine = relative_resolution(S.maxCoeff(), L, g);
   if (fine > kTooFine)
     throw UsageError("--layers " + own.text("layers") + " with --init-scale " +
                      own.text("init-scale") +
-                     ": the first mode would be learned so late that the rounding of the time "
-                     "hides how; take fewer layers, or a larger scale");
+                     ": the first mode is learned so late that the rounding of time hides its "
+                     "transition; use fewer --layers or a larger --init-scale");
   const Matrix Sigma = S.matrix().asDiagonal(), unit = Matrix::Identity(n, n);
   const Matrix mixing = Matrix::Ones(n, n) - unit;
   std::vector<double> start(layers * n * n);
@@ -261,19 +264,22 @@ Functions functions(const Parameters& own, const Setting& setting) {
   f.loss = [=](auto x, auto) { return net(x).loss(of); };
   f.loss_floor = 1e-27;  // square of the rounding of W
   f.jacobian = [=](Numbers x, std::span<double> j) { jacobian(net(x), Sigma, j); };
-  f.observables = {{"misalignment", "norm of W off the diagonal",
+  f.observables = {{"misalignment", "norm of the off-diagonal entries of W",
                     [=](auto x, auto) { return net(x).whole().cwiseProduct(mixing).norm(); }, "",
                     1e-14}};
   f.invariants = {{"imbalance", "norm of all W_l W_l' - W_{l+1}' W_{l+1}",
                    [=](auto x, auto) { return imbalance(net(x)); }}};
-  f.events = {{"learned", "1% is left of the loss of W = 0", value_alone(events, of)}};
+  f.events = {{"learned", "the loss has fallen to 1% of that of W = 0", value_alone(events, of)}};
   f.derived = {{"mode_strength",
                 "strength of the mode in W",
                 {{"mode", n}},
                 alone(mode_strengths, of),
                 "W_kk"}};
-  f.passages = {
-      {"half_time", "time of half the mode's strength", {{"mode", n}}, alone(passages, of), "t_k"}};
+  f.passages = {{"half_time",
+                 "time at which the mode has half its strength",
+                 {{"mode", n}},
+                 alone(passages, of),
+                 "t_k"}};
   f.lanes = {
       .of = of, .rhs = in_lanes(flow), .events = in_lanes(events), .passages = in_lanes(passages)};
   if (spectral && layers == 2)
@@ -298,7 +304,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
 CatalogueRow row() {
   const ParameterTable parameters = {
       {"strengths", Kind::reals, "4,2,1", "singular values of the teacher", "s_k", {.low = 0}},
-      {"layers", Kind::integer, "2", "layers", "L", {1, 100}},
+      {"layers", Kind::integer, "2", "number of layers", "L", {1, 100}},
       {"start", Kind::word, "spectral", "g I or normal entries", "", {}, {"spectral", "gaussian"}},
       {"init-scale", Kind::real, "0.03", "size of the layers", "g", {.low = 0, .low_open = true}},
       {"label-noise", Kind::real, "0", "standard deviation", "", {0}, {}, {}, 0, {"sde", "sgd"}}};
@@ -311,7 +317,7 @@ CatalogueRow row() {
       .equations = kEquations,
       .parameters = parameters,
       .functions = functions,
-      .end = "twice the time of the weakest mode from the spectral start, and 20 over its rate",
+      .end = "twice the time of the weakest mode from the spectral start, plus 20 over its rate",
       .figure = "mode_strength; half_time; loss; misalignment",
       .figure_of_sweeps = "half_time learned"};
 }

@@ -18,12 +18,13 @@ Attention attention_of(const Parameters& own) {
   if (word == "linear") attention.kind = Attention::Kind::linear;
   attention.temperature = own.real("temperature");
   const double c = own.real("offset");
-  // A softmax is independent of the offset, but exponentials that include it might overflow in the
+  // A softmax does not depend on the offset, but exponentials that include it might overflow in the
   // rescaled time.
   if (attention.kind != Attention::Kind::softmax) attention.offset = c;
   if (attention.kind == Attention::Kind::linear && c < 0)
-    throw UsageError("--offset is " + own.text("offset") +
-                     ", but linear attention is sqrt(sum v^2 + c), which needs at least 0");
+    throw UsageError(
+        "--offset is " + own.text("offset") +
+        "; with --attention linear, which is sqrt(sum v^2 + c), it must be at least 0");
   if (attention.kind == Attention::Kind::exponential && std::abs(c) > 200)
     throw UsageError("--offset is " + own.text("offset") +
                      "; with exponential attention it must be from -200 to 200 (it only scales "
@@ -51,13 +52,14 @@ Start start_from(const LastState& last, const Problem& problem) {
     return std::to_string(of.rows()) + " nodes and " + std::to_string(of.cols()) + " tokens";
   };
   if (theirs.rows() != ours.rows() || theirs.cols() != ours.cols())
-    throw InputError("--init-from " + last.path + " has a state of another shape (" +
-                     sizes(theirs) + "); this run has " + sizes(ours));
+    throw InputError("--init-from " + last.path + " has a state of " + sizes(theirs) +
+                     "; this run has " + sizes(ours));
   Start start;
   start.standard = false;
   start.v0 = source.values(last.view());
   set_ahead(problem, start);
-  // If the target is the same, the distance to it is known beyond the rounding of v.
+  // Where the targets agree, the other run's mu - v is used: it is accurate beyond the rounding
+  // of v.
   if (problem.has_target && source.data().has_target) {
     const Matrix distance = source.deviations(last.view());
     for (Eigen::Index i = 0; i < ours.size(); ++i)
@@ -69,10 +71,10 @@ Start start_from(const LastState& last, const Problem& problem) {
 Start make_start(const Ingredients& from, const Problem& problem) {
   Parameters& own = from.own;
   const auto check_init = [&](const Matrix& v0, const std::string& where) {
-    // A given start that agrees is no conflict: a run's own configuration may contain it, too.
+    // A given start that agrees is no conflict, because a run's own configuration may contain both.
     if (own.given("init") && (v0.array() != own.real("init")).any())
       throw UsageError("--init " + own.text("init") + " and " + where +
-                       " both say where v starts; give one");
+                       " both set the start of v; give only one");
     own.unset("init");
   };
   if (from.setting.start != nullptr) {

@@ -20,24 +20,28 @@ using Numbers = std::span<const double>;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr const char* kEquations =
-    R"(Data. A prompt has a task w ~ N(0, I), N pairs x_i ~ N(0, Lambda), y_i = w'x_i, and a query x of
-the same law, for which w'x is to be predicted. All is written in the eigenbasis of Lambda.
+    R"(Data. A prompt has a task w ~ N(0, I), N pairs (x_i, y_i) with x_i ~ N(0, Lambda) and y_i = w'x_i,
+and a query x with the distribution of the x_i; w'x is to be predicted. Everything is written in the
+eigenbasis of Lambda.
 Model. One layer of linear self-attention over the tokens (x_1,y_1), ..., (x_N,y_N), (x,0). From the
-start below only U = W^KQ_11 and u = w^PV_22 move; it predicts u h'U x with h = sum_i y_i x_i / N.
+start below only U = W^KQ_11 and u = w^PV_22 move. The prediction is u h'U x with
+h = sum_i y_i x_i / N.
 
 Population loss and flow (Lemmas 5.1, 5.2). With Gamma = (1 + 1/N) Lambda + tr(Lambda)/N I
   L = E (u h'U x - w'x)^2 / 2 = L_min + sum_ij a_ij (u U_ij - b_ij)^2 / 2,   b = Gamma^-1,
   a_ij = gamma_i lambda_i lambda_j,   L_min = sum_i lambda_i (lambda_i + tr Lambda) / (2 N gamma_i)
   dU/dt = -u G,   du/dt = -tr(G U'),   G_ij = a_ij (u U_ij - b_ij)
-from u = sigma, U = sigma Theta Theta', |Theta Theta'|_F = 1; Theta ~ I, or with normal entries.
+The start is u = sigma, U = sigma Theta Theta' with |Theta Theta'|_F = 1; Theta is a multiple of I or
+has normal entries.
 
-Exact results. tr(U U') - u^2 is conserved, at 0 from this start. The limit is the global minimum with
-that balance, U = [tr Gamma^-2]^(-1/4) Gamma^-1, u = [tr Gamma^-2]^(1/4) (Theorem 4.1, proved for
-sigma^2 |Gamma|_op sqrt d < 2). A diagonal U stays diagonal: --coordinates diagonal, of d + 1 numbers,
-is exact. On prompts of M pairs the loss is L with M for N; what the limit leaves of it for large M is
-sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
+Exact results. tr(U U') - u^2 is conserved; from this start it is 0. The limit is the global minimum
+with this balance, U = [tr Gamma^-2]^(-1/4) Gamma^-1, u = [tr Gamma^-2]^(1/4) (Theorem 4.1, proved for
+sigma^2 |Gamma|_op sqrt d < 2). A diagonal U stays diagonal, so --coordinates diagonal (d + 1 numbers)
+is exact. On prompts of M pairs the loss is L with M in place of N. At the limit, and for large M, it
+is sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
 
-What to expect. A plateau at L = tr(Lambda)/2, left along U ~ Lambda^2 at the rate |Lambda^2|_F.
+What to expect. The loss stays on a plateau at L = tr(Lambda)/2, which the state leaves along
+U ~ Lambda^2 at the rate |Lambda^2|_F.
 Sampled model. A sample is a prompt; its gradient is with respect to U and u alone.)";
 
 /// Stored part of U: all entries row by row, or the diagonal.
@@ -68,7 +72,7 @@ auto times(const Number& factor, const Array& array) {
 /// Sum over the stored entries in L = least + sum_k a_k (u U_k - b_k)^2 / 2.
 template <class Number>
 struct Terms {
-  /// Takes all a, all b, and the level of the event.
+  /// `of` holds all a, all b, and the level of the event.
   explicit Terms(std::span<const Number> of)
       : a(of.data(), std::ssize(of) / 2), b(of.data() + a.size(), a.size()), level(of.back()) {}
 
@@ -120,7 +124,8 @@ struct Loss {
 
 Functions functions(const Parameters& own, const Setting& setting) {
   const bool full = own.word("coordinates") == "full", drawn = own.word("start") == "random";
-  if (drawn && !full) throw UsageError("--start random is not diagonal: give --coordinates full");
+  if (drawn && !full)
+    throw UsageError("--start random gives a U that is not diagonal; use --coordinates full");
   const std::vector<double>& spectrum = own.reals("eigenvalues");
   const std::size_t d = spectrum.size(), columns = full ? d : 1;
   const ArrayXd lambda = ArrayXd::Map(spectrum.data(), d);
@@ -153,12 +158,14 @@ Functions functions(const Parameters& own, const Setting& setting) {
                     "", 1e-14}};
   f.invariants = {{"balance", "tr(U U') - u^2",
                    [](auto x, auto) { return held(x).square().sum() - x[0] * x[0]; }}};
-  f.events = {{"learned", "1% is left of the excess loss of U = 0", value_alone(events, loss->of)}};
+  f.events = {{"learned", "the excess loss has fallen to 1% of that of U = 0",
+               value_alone(events, loss->of)}};
   f.lanes = {.of = loss->of, .rhs = in_lanes(flow), .events = in_lanes(events)};
   f.constants = {{"loss_minimum", loss->least, "lowest loss", "L_min"}};
   f.end = 2 * std::max(0.0, math::log(u_limit / sigma)) / lambda.square().matrix().norm() +
           20 / (loss->a.minCoeff() * u_limit * u_limit);
-  if (!full) f.no_noise = "with noise only --coordinates full is exact: U does not stay diagonal";
+  if (!full)
+    f.no_noise = "with noise only --coordinates full is exact, because U does not stay diagonal";
   f.common_values = !full;  // other entries of U have no gradient
   f.sample = [=](auto x, auto& draw, double weight, auto out) {
     // With x_i = Lambda^1/2 z_i and v = Lambda^1/2 w, y_i = v'z_i depends only on the component of
@@ -179,11 +186,11 @@ Functions functions(const Parameters& own, const Setting& setting) {
 CatalogueRow row() {
   const Range positive{.low = 0, .low_open = true};
   const ParameterTable parameters = {
-      {"eigenvalues", Kind::reals, "1,0.5,0.25", "variances of inputs", "lambda_i", positive},
-      {"context-length", Kind::integer, "20", "pairs in a prompt", "N", {.low = 1}},
+      {"eigenvalues", Kind::reals, "1,0.5,0.25", "variances of the inputs", "lambda_i", positive},
+      {"context-length", Kind::integer, "20", "number of pairs in a prompt", "N", {.low = 1}},
       {"test-length", Kind::integer, "1000", "pairs in a prompt of test_loss", "M", {.low = 1}},
       {"init-scale", Kind::real, "0.01", "size of the start", "sigma", positive},
-      {"start", Kind::word, "identity", "shape of U", "Theta", {}, {"identity", "random"}},
+      {"start", Kind::word, "identity", "U at the start", "Theta", {}, {"identity", "random"}},
       {"coordinates", Kind::word, "diagonal", "stored part of U", "", {}, {"diagonal", "full"}}};
   return FunctionSystem{
       .name = "linear-attention",
@@ -194,7 +201,7 @@ CatalogueRow row() {
       .equations = kEquations,
       .parameters = parameters,
       .functions = functions,
-      .end = "twice the time of leaving the plateau, and 20 over the slowest final rate",
+      .end = "twice the time of leaving the plateau, plus 20 over the slowest final rate",
       .unreduced = {{"coordinates", "full"}},
       .figure = "loss test_loss at loss_minimum; excess_loss; distance; W_KQ",
       .figure_of_sweeps = "learned loss test_loss"};

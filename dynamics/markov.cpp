@@ -12,14 +12,15 @@ namespace popflow::markov {
 
 namespace {
 
-/// Squares of smaller numbers underflow, and so would the flow.
+/// Smallest allowed size of a start: squares of smaller numbers underflow, and the flow would
+/// vanish.
 constexpr double kSmallestStart = 1e-100;
 
 bool too_small(double start) { return start != 0 && std::abs(start) < kSmallestStart; }
 
 std::string allowed() {
   return "; it must be 0, or at least " + shortest(kSmallestStart) +
-         " in size, so that its square is a number";
+         " in size, so that its square does not underflow";
 }
 
 Point given_start(const Parameters& own) {
@@ -39,13 +40,14 @@ Point start_of(const Ingredients& from, bool free_bias) {
   const Point start{last->x[0], last->x[1], free_bias ? last->x[2] : 0};
   for (const auto& [name, value] : std::vector<std::pair<std::string, double>>{
            {"e0", start.e}, {"w0", start.w}, {"b0", start.b}}) {
-    // The configuration in a run's own file contains both, with the same value.
+    // A run's own file contains both, with the same value: no conflict.
     if (own.given(name) && own.real(name) != value)
-      throw UsageError("--" + name + " and --init-from both say where the flow starts; give one");
+      throw UsageError("--" + name + " and --init-from both set the start; give only one");
     if (name != "b0" && too_small(value))
       throw InputError("--init-from " + last->path + " ends at " + name.substr(0, 1) + " = " +
                        shortest(value) + allowed());
-    // Recorded in the run's file, because scales and the limit of the flow depend on the start.
+    // The start is recorded in the run's file, because scales and the limit of the flow depend on
+    // it.
     own.resolve(name, value);
   }
   return start;

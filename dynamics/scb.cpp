@@ -28,18 +28,17 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
   const double l1 = own.has("l1") ? own.real("l1") : 0;
   if (l1 > 0 && variant.softmax)
     throw UsageError("--l1 is " + own.text("l1") +
-                     ", but softmax attention sums to 1, where the l1 norm is constant; use "
-                     "--attention linear");
+                     ", but the l1 norm of softmax attention is always 1; use --attention linear");
   if (own.word("schedule") == "two-stage") {
     const std::string two = "--schedule two-stage needs ";
     if (variant.softmax)
       throw UsageError(two +
-                       "--attention linear: softmax weights never become zero, sum to 1 by "
-                       "themselves and need no l1");
+                       "--attention linear: softmax weights are never zero and always sum to 1, "
+                       "so that they need no l1");
     if (coordinates == Coordinates::signal)
       throw UsageError(two +
-                       "--coordinates full or support: its threshold leaves the line from 1/T to "
-                       "q_k; support coordinates are exact");
+                       "--coordinates full or support: its threshold takes the attention off the "
+                       "line from 1/T to q_k; support coordinates are exact");
     if (!variant.project)
       throw UsageError(two + "--project attention: stage 1 is projected and stage 2 is not");
   }
@@ -58,14 +57,14 @@ void refuse_inexact(const Parameters& own, Variant variant, Coordinates coordina
   if (!variant.inverse_frequency)
     throw UsageError(key +
                      "--preconditioner inverse-frequency: without it every column moves at "
-                     "a rate of its own; support coordinates are exact");
+                     "its own rate; support coordinates are exact");
   if (!variant.project)
     throw UsageError(key +
-                     "--project attention: without it the columns' sums move; support "
+                     "--project attention: without it the columns' sums change; support "
                      "coordinates are exact");
   if (l1 > 0)
     throw UsageError(key +
-                     "--l1 0: a threshold leaves the line from 1/T to q_k; support "
+                     "--l1 0: a threshold takes the columns off the line from 1/T to q_k; support "
                      "coordinates are exact");
 }
 
@@ -95,8 +94,8 @@ bool same_positions(const Positions& a, const Positions& b) {
          a.position == b.position && a.weight == b.weight;
 }
 
-/// Starts from the last state of another run: its V and attention, or only V if the attention is
-/// mixed.
+/// Starts from the last state of another run: from its V and attention or, with --init-mix, from V
+/// alone.
 Start start_from(const LastState& last, const Parameters& own, const Problem& problem,
                  Variant variant, Coordinates coordinates) {
   const auto& source = dynamic_cast<const Scb&>(*last.system);
@@ -114,10 +113,10 @@ Start start_from(const LastState& last, const Parameters& own, const Problem& pr
     return start;
   }
 
-  const std::string hint = "; with --init-mix only V is taken, and these may differ";
+  const std::string hint = "; use the same, or --init-mix, which takes only V";
   if (source.coordinates() != coordinates || source.variant().softmax != variant.softmax)
     throw InputError("--init-from " + last.path +
-                     " was run in other --coordinates or with other --attention" + hint);
+                     " was run with other --coordinates or another --attention" + hint);
   const bool fits = coordinates == Coordinates::full
                         ? source.data().Q.context_length == problem.Q.context_length
                         : same_positions(source.data().Q, problem.Q);
@@ -141,11 +140,11 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   const LastState* last = from.setting.start;
   if (own.has("init-mix") && last == nullptr)
     throw UsageError("--init-mix is " + own.text("init-mix") +
-                     ", but there is no --init-from FILE whose V it could mix");
+                     ", but --init-from is missing; give the run whose V is to be mixed");
   if (last != nullptr) {
     if (own.given("init-value") && own.word("init-value") != "problem")
       throw UsageError("--init-value " + own.word("init-value") +
-                       " and --init-from both say where V starts; give one");
+                       " and --init-from both set the start of V; give only one");
     return start_from(*last, own, problem, variant, coordinates);
   }
   if (!own.has("init-value"))
@@ -153,11 +152,11 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   if (own.word("init-value") != "problem")
     return {standard_start(problem, own.word("init-value")), true};
   if (!problem.V0)
-    throw UsageError("--init-value is 'problem', but there is no --problem file with a V0");
+    throw UsageError("--init-value is 'problem', but no --problem file with a V0 is given");
   return {*problem.V0, false, {}, problem.transfer_correlation};
 }
 
-/// Number of weights that differ at the start, and so may come to rest one by one.
+/// Number of weights that differ at the start. Each of them may come to rest at a time of its own.
 std::size_t different_weights(const Start& start, const Problem& problem, Coordinates coordinates) {
   const auto N = static_cast<std::size_t>(problem.vocabulary());
   const auto slots = static_cast<std::size_t>(problem.Q.slots());
@@ -173,17 +172,18 @@ std::size_t different_weights(const Start& start, const Problem& problem, Coordi
   return count;
 }
 
-/// Chooses how a flow follows the l1 term. The default is exact if affordable.
-void settle_solver(const Ingredients& from, const Start& start, const Problem& problem,
-                   Coordinates coordinates, Training& training) {
+/// Chooses the method by which a flow follows the l1 term. The default is exact if this is
+/// affordable.
+void choose_l1_solver(const Ingredients& from, const Start& start, const Problem& problem,
+                      Coordinates coordinates, Training& training) {
   Parameters& own = from.own;
   const Setting& setting = from.setting;
   training.step = setting.step;
   if (setting.noisy)
     training.solver_unused = own.given("l1-solver") && own.word("l1-solver") != "splitting";
   if (setting.noisy || training.l1 == 0) return;
-  // Each change of the set takes about 70 evaluations of as many entries as can change: minutes for
-  // this many.
+  // Each change of the active set takes about 70 evaluations of all entries that can change:
+  // minutes for this many weights.
   constexpr std::size_t kFew = 100'000;
   // After the threshold of two-stage training, all small weights are equal (zero).
   const bool made_equal = training.two_stage && training.two_stage->threshold > 0;
@@ -202,7 +202,7 @@ void settle_solver(const Ingredients& from, const Start& start, const Problem& p
   if (training.solver != L1Solver::splitting) return;
   if (!setting.dt)
     throw UsageError(
-        "--l1-solver splitting needs --dt, its step; --l1-solver active-set needs none");
+        "--l1-solver splitting needs --dt, its step length; --l1-solver active-set needs none");
   training.splitting_step = setting.dt;
 }
 
@@ -216,7 +216,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
   Problem problem = make_problem(from);
   Start start = make_start(from, problem, variant, coordinates);
   Training training = settle_training(from.own, problem, variant, start.V0);
-  settle_solver(from, start, problem, coordinates, training);
+  choose_l1_solver(from, start, problem, coordinates, training);
   return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start), training,
                                from.workers);
 }

@@ -28,21 +28,22 @@ Variant variant_of(const Parameters& own) {
   return variant;
 }
 
-/// The problem file with start values, if any.
+/// Opens the problem file with start values, if there is one.
 std::optional<ProblemFile> open_problem(const Ingredients& from,
                                         const std::vector<StartField>& fields) {
   if (!from.setting.problem) return std::nullopt;
   std::vector<std::string> names;
   names.reserve(fields.size() + info().fields.size());
   for (const StartField& field : fields) names.push_back(field.name);
-  // A file of another variant still determines the data.
+  // A file of another variant still determines the parameters of the data.
   for (const FieldInfo& other : info().fields)
     if (std::find(names.begin(), names.end(), other.name) == names.end())
       names.push_back(other.name);
   return ProblemFile(*from.setting.problem, names);
 }
 
-/// Takes the data's parameters from the file; requesting a different value is an error.
+/// Takes the data's parameters from the file. Throws UsageError if an option requests another
+/// value.
 void resolve_from_file(Parameters& own, const ProblemFile& file) {
   const auto& names = info().parameters;
   for (const Parameter& parameter : names) {
@@ -102,7 +103,7 @@ std::string option_of(std::string logit) {
   return "init-" + logit;
 }
 
-/// First option that starts a logit at a value other than 0; empty if there is none.
+/// Name of the first option that starts a logit at a value other than 0; empty if there is none.
 std::string given_logit(const Parameters& own) {
   for (const Parameter& parameter : info().parameters)
     if (parameter.name.rfind("init-logit-", 0) == 0 && own.real(parameter.name) != 0)
@@ -110,18 +111,19 @@ std::string given_logit(const Parameters& own) {
   return {};
 }
 
-/// Uniform attention has no logits, and the logits of a factorised attention are a product.
+/// Refuses starts of logits for variants without free logits: uniform attention has none, and
+/// factored ones are a product.
 void refuse_logits_of_another_variant(const Parameters& own, const Variant& variant) {
   const std::string name = given_logit(own);
   if (name.empty() || (variant.attends() && !variant.factored)) return;
-  throw UsageError("--" + name + " " + own.text(name) + " starts a logit, and " +
+  throw UsageError("--" + name + " " + own.text(name) + " sets the start of a logit, but " +
                    (variant.attends()
-                        ? "with --parameterization factored these are products of W_K and W_Q; "
-                          "--parameterization direct has them"
+                        ? "with --parameterization factored the logits are products of W_K and "
+                          "W_Q; use --parameterization direct"
                         : "with --train " + own.word("train") + " the attention is uniform"));
 }
 
-/// The start determined by the options alone.
+/// Start determined by the options alone.
 std::vector<double> standard_start(const Parameters& own, const Data& data, const Variant& variant,
                                    const std::vector<StartField>& fields) {
   const double scale = own.real("init-scale");
@@ -169,8 +171,8 @@ void read_start(const ProblemFile& file, const std::vector<StartField>& fields,
   }
 }
 
-/// If a file determines the start of the logits, no option may contradict it; the run's own file
-/// contains both.
+/// Checks that no option contradicts logits that a file determines. A run's own file may contain
+/// both.
 void resolve_logits(Parameters& own, const Setting& setting, const std::optional<ProblemFile>& file,
                     const std::vector<StartField>& fields, const std::vector<double>& x) {
   std::size_t place = 0;
@@ -185,16 +187,16 @@ void resolve_logits(Parameters& own, const Setting& setting, const std::optional
   }
 }
 
-/// For a Lambda without classes of entries, no option describes the start.
+/// Refuses options for the start of the logits beside a full Lambda, whose entries form no classes.
 void refuse_logits_beside_matrix(const Parameters& own, const std::string& path) {
   if (const std::string name = given_logit(own); !name.empty())
     throw UsageError("--" + name + " and Lambda of " + path +
-                     " both say where the logits start; give one");
+                     " both set the start of the logits; give only one");
 }
 
 /// Whether the difference of two entries is comparable to their rounding after they have grown to
-/// `size`. A difference that is resolved now may still be lost during the run.
-bool equal(double a, double b, double size) {
+/// `size`. The run may lose a difference that is resolved now.
+bool differ_by_rounding_only(double a, double b, double size) {
   return std::abs(a - b) <= 1e-12 * std::max({std::abs(a), std::abs(b), size});
 }
 
@@ -211,21 +213,21 @@ void refuse_degenerate(const Parameters& own, const Data& data, const Variant& v
   if (variant.train == Train::joint && !variant.factored && data.words_per_topic > 1) {
     const auto logit = x.begin() + value_entries;
     const double value_size = 1 / data.v(), logit_size = 1;
-    if (equal(x[same_word], x[same_topic], value_size) &&
-        equal(logit[logit_same_word], logit[logit_same_topic], logit_size))
+    if (differ_by_rounding_only(x[same_word], x[same_topic], value_size) &&
+        differ_by_rounding_only(logit[logit_same_word], logit[logit_same_topic], logit_size))
       refuse(
           "from entries for the same word and for its topic that are equal, or differ by less than "
-          "1e-12 of the size to which they grow; with --train joint and --parameterization direct "
-          "equal ones are an invariant but unstable manifold, so that rounding would decide where "
-          "the run goes. --value-init identity with an --init-scale above " +
-          shortest(two_digits(2e-12 * value_size)) + " in size is off it, to the side of its sign");
+          "1e-12 of the size to which they grow. With --train joint and --parameterization direct "
+          "equal entries are an invariant but unstable manifold: rounding would decide to which "
+          "side the run goes. Use --value-init identity with an --init-scale above " +
+          shortest(two_digits(2e-12 * value_size)) + " in size; its sign chooses the side");
   }
   const bool factors = variant.train == Train::embedding || (variant.attends() && variant.factored);
   if (!factors) return;
   const std::size_t first = variant.train == Train::embedding ? 0 : value_entries;
   if (std::all_of(x.begin() + static_cast<std::ptrdiff_t>(first), x.end(),
                   [](double number) { return number == 0; }))
-    refuse("every factor at 0, where its gradient is 0 for ever; --init-scale must not be 0 here");
+    refuse("every factor at 0, where its gradient is 0; --init-scale must not be 0");
 }
 
 // ---- full matrices
@@ -247,7 +249,7 @@ bool has_matrices(const ProblemFile& file, const Variant& variant,
       for (const StartField& field : fields)
         if (name == matrix.name && starts_with(field, beginning) && file.has(field.name))
           throw file.bad("holds both " + matrix.name + " and " + field.name +
-                         ", which are redundant; give one");
+                         ", which contain the same numbers; give only one");
   }
   return any;
 }
@@ -256,8 +258,7 @@ bool has_matrices(const ProblemFile& file, const Variant& variant,
 void read_matrices(const ProblemFile& file, const Data& data, const Variant& variant,
                    FullStart& start) {
   const auto symbols = static_cast<std::size_t>(Sizes(data).symbols);
-  const std::string because =
-      "there are " + std::to_string(symbols - 1) + " words, and [MASK] before them";
+  const std::string because = "there are [MASK] and " + std::to_string(symbols - 1) + " words";
   double* place = start.state.data();
   for (const FullField& field : full_fields(variant)) {
     const std::size_t skip = field.name == "W_V" ? 1 : 0;
@@ -293,11 +294,11 @@ void refuse_without_gradient(const Data& data, const Variant& variant, const Ful
   const auto first =
       start.state.begin() + (variant.train == Train::embedding ? 0 : size.words * size.symbols);
   if (std::all_of(first, start.state.end(), [](double number) { return number == 0; }))
-    throw InputError(file + " starts every factor at 0, where its gradient is 0 for ever");
+    throw InputError(file + " starts every factor at 0, where its gradient is 0");
 }
 
-/// Whether the state that --init-from names consists of full matrices.
-bool goes_on_from_matrices(const Setting& setting) {
+/// Whether the state of --init-from consists of full matrices.
+bool continues_from_matrices(const Setting& setting) {
   return setting.start != nullptr &&
          dynamic_cast<const FullTopic*>(setting.start->system.get()) != nullptr;
 }
@@ -316,7 +317,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
   if (!own.has("value-init")) own.resolve("value-init", default_value_init(variant));
 
   const bool given_matrices = file && has_matrices(*file, variant, fields);
-  const bool from_matrices = goes_on_from_matrices(setting);
+  const bool from_matrices = continues_from_matrices(setting);
   // Noise leaves the symmetric subspaces, and some starts lie outside them.
   const bool outside = given_matrices || from_matrices;
   const bool full = setting.noisy || setting.other_rule || outside;
@@ -325,7 +326,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
 
   std::vector<Note> notes;
   if (full && !outside)
-    notes.push_back({"noise leaves the symmetric coordinates: full matrices of " +
+    notes.push_back({"noise leaves the symmetric coordinates, so full matrices of " +
                      std::to_string(Sizes(data).words) + " words are integrated"});
   std::vector<double> x = standard_start(own, data, variant, fields);
   if (file) {
@@ -380,7 +381,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
   const std::vector<double>& numbers = symmetric ? x : start.state;
   if (variant.train == Train::attention &&
       std::all_of(numbers.begin(), numbers.begin() + values, [](double w) { return w == 0; }))
-    notes.push_back({"W_V stays 0, so that the attention has no gradient"});
+    notes.push_back({"W_V stays 0, so that the attention has no gradient: nothing moves"});
   if (!full) return std::make_unique<Topic>(data, variant, std::move(x), scale, std::move(notes));
   return std::make_unique<FullTopic>(data, variant, own.integer("document-length"),
                                      std::move(start), scale, std::move(notes), from.workers);

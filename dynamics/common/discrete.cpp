@@ -11,7 +11,7 @@
 namespace popflow {
 
 std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
-  // Column i starts with n p_i; columns below 1 are filled up from those above.
+  // Vose's method: column i starts with n p_i; columns below 1 are filled up from those above 1.
   std::vector<double> share(weights.begin(), weights.end());
   const double total = std::accumulate(share.begin(), share.end(), 0.0);
   const auto n = static_cast<double>(share.size());

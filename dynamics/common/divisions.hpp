@@ -47,7 +47,7 @@ struct Quotient {
   }
 };
 
-/// numerator/denominator
+/// Quotient numerator/denominator, divided when it is used.
 template <math::NumberClass Number>
 POPFLOW_MATH_INLINE Quotient<Number> over(const Number& numerator, const Number& denominator) {
   return {numerator, denominator};

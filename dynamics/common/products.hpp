@@ -30,7 +30,8 @@ void product(std::size_t rows, std::size_t columns, std::size_t inner, Columns a
 void sum_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
                  const double* factors, Columns a, double* sum);
 
-/// sum += the same, in order, starting from the old value.
+/// sum += sum over j < count of factors[j] times column columns[j] of A, in order, starting from
+/// the old value.
 void add_columns(std::size_t rows, std::size_t count, const std::uint32_t* columns,
                  const double* factors, Columns a, double* sum);
 

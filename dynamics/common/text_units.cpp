@@ -29,7 +29,7 @@ class Decoder {
     return --missing_ == 0 ? Step::complete : Step::more;
   }
   [[nodiscard]] char32_t code() const { return code_; }
-  /// Whether it is in the middle of a code point.
+  /// Whether the decoder is in the middle of a code point.
   [[nodiscard]] bool open() const { return missing_ > 0; }
 
  private:
@@ -64,7 +64,8 @@ class CodePoints {
     if (std::filesystem::is_directory(status))
       throw InputError(path + " is a directory, not a text");
     // The file is read twice, which a pipe does not allow.
-    if (!std::filesystem::is_regular_file(status)) throw InputError(path + " is no regular file");
+    if (!std::filesystem::is_regular_file(status))
+      throw InputError(path + " is not a regular file");
     file_.reset(std::fopen(path.c_str(), "rb"));
     if (!file_) throw InputError("cannot read " + path + ": " + std::strerror(errno));
   }
@@ -173,7 +174,7 @@ class WordCutter {
   std::string joiners_;  ///< joiners at the end of the word, which are left out
 };
 
-/// Splits a text into units: `next` returns its code points, and nothing at the end.
+/// Splits a text into units. `next` returns its code points one by one, and nothing at the end.
 template <class Units, class Next>
 void cut(Next next, const std::function<void(std::string_view)>& visit) {
   text::Folding folding;

@@ -33,7 +33,7 @@ bool is_letter(std::string_view character);
 /// The letter of a character unit without its marks (text::base_letter()).
 std::string base_letter(std::string_view character);
 
-/// Offset of the first byte of `text` that is not valid UTF-8, or npos.
+/// Offset of the first byte of `text` that is not valid UTF-8; npos if there is none.
 std::size_t find_invalid_utf8(std::string_view text);
 
 /// Label of a unit: a space is shown as U+2423 (open box); a control character, or a unit that is

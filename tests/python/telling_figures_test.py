@@ -62,9 +62,9 @@ def titles(figure):
 
 def test_what_is_flat_is_told_in_the_key_and_has_no_panel(modes):
     figure = popflow.figure(modes)
-    assert not {"norm of W off the diagonal", "drift of the invariant imbalance"} & set(
+    assert not {"norm of the off-diagonal entries of W", "drift of the invariant imbalance"} & set(
         titles(figure))
-    assert {"norm of W off the diagonal: 0", "drift of the invariant imbalance: none"} <= set(
+    assert {"norm of the off-diagonal entries of W: 0", "drift of the invariant imbalance: none"} <= set(
         keys(figure))
     asked = popflow.figure(modes, observable="misalignment")
     assert len(asked.axes) == 1 and asked.axes[0].lines
@@ -137,7 +137,7 @@ def test_a_systems_own_quantity_comes_first(folder, system, options, first):
 def test_a_sweep_shows_what_its_system_is_about(folder):
     swept = popflow.sweep("deep-linear", {"init_scale": popflow.logarithmic(1e-3, 1e-1, 4)},
                           strengths=[2, 1], output=folder / "scales.h5", show=False)
-    assert titles(popflow.figure(swept))[0] == "time of half the mode's strength"
+    assert titles(popflow.figure(swept))[0] == "time at which the mode has half its strength"
     lines = popflow.figure(swept).axes[0].lines
     assert np.array_equal(lines[0].get_ydata(), swept.half_time[:, 0])
 
@@ -148,7 +148,7 @@ def test_a_map_of_few_items_is_drawn_item_by_item(folder):
                           strengths=[2, 1], output=folder / "items.h5", show=False)
     maps = popflow.figure(swept, observable="half_time").axes
     assert [axes.get_title("left").replace("\n", " ") for axes in maps[:2]] == [
-        f"time of half the mode's strength, mode {mode}" for mode in (0, 1)]
+        f"time at which the mode has half its strength, mode {mode}" for mode in (0, 1)]
     scales = [axes.collections[0].norm for axes in maps[:2]]
     assert (scales[0].vmin, scales[0].vmax) == (scales[1].vmin, scales[1].vmax)
 

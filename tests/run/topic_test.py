@@ -168,11 +168,11 @@ def test_logits_start_where_an_option_or_a_file_says():
         full = run("full.h5", *direct, *sgd, option, 1.5)
         check(np.allclose(np.diag(read(full, "Lambda")[0, 0])[1:], 1.5, rtol=1e-15), "Lambda")
         popflow("resume", full, "--t-end", 60, code=0)
-        refused((*direct, "--init-from", full, option, 2), 2, option, "both say")
+        refused((*direct, "--init-from", full, option, 2), 2, option, "both set")
         path = os.path.join(folder, "problem.h5")
         problem(path, {"topics": 4, "words_per_topic": 3, "topics_per_document": 2},
                 Lambda=matrices()["Lambda"])
-        refused((*direct, "--problem", path, option, 2), 2, option, "both say", path)
+        refused((*direct, "--problem", path, option, 2), 2, option, "both set", path)
         run("matrix.h5", *direct, "--problem", path)
     refused((*SMALL, option, 1), 2, option, "--parameterization direct")
     refused((*SMALL, "--train", "value", option, 1), 2, option, "uniform")

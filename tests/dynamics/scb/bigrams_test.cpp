@@ -184,7 +184,7 @@ TEST_CASE("Texts without bigrams are refused", "[fast][scb]") {
   };
   CHECK_THAT(said(folder.file("none")), Contains("none does not exist"));
   CHECK_THAT(said(folder.path()), Contains("is a directory"));
-  CHECK_THAT(said("/dev/null"), Contains("no regular file"));
+  CHECK_THAT(said("/dev/null"), Contains("not a regular file"));
   CHECK_THAT(said(folder.write("empty", "")), Contains("is empty"));
   CHECK_THAT(said(folder.write("one", "a")), Contains("only one character"));
   CHECK_THAT(said(folder.write("word", "abc "), "word"), Contains("only one word"));
