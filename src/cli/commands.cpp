@@ -395,8 +395,7 @@ const std::vector<Command>& commands() {
        "each. Compares every observable by statistics: means with standard errors, simultaneous "
        "confidence bands, and verdicts (agree within --delta, differ, or the number of runs needed "
        "to decide).",
-       "verdicts (agree within --delta, differ, or the number of runs needed to decide).", true,
-       false, compare_options(), compare_rungs},
+       true, false, compare_options(), compare_rungs},
       {"sweep", "NAME --over AXIS ... [options]",
        "run many cells (parameters, starts, seeds) in parallel, into one labelled file",
        "Runs system NAME at all combinations of the axes' values, on all cores, and writes one "
