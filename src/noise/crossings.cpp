@@ -98,7 +98,7 @@ void Crossings::restore(const DriverData& data) {
   for (std::size_t i = 0; i < happened_.size(); ++i) {
     if (numbers[2 * i] < 0) continue;
     if (!(numbers[2 * i] < static_cast<double>(happened_.size())))
-      throw std::invalid_argument("a resume point with other events");
+      throw std::invalid_argument("the checkpoint has other events than the system");
     events_.push_back({static_cast<std::size_t>(numbers[2 * i]), numbers[2 * i + 1]});
     happened_[events_.back().event] = true;
   }

@@ -9,9 +9,10 @@
 
 namespace popflow {
 
-/// Events and first passages of a run with discrete steps. A level crossed during a step counts as
-/// crossed at its end: noisy paths do not allow a finer location. An extremum with a prominence
-/// lies where its height was lowest, once the height has risen from there by the prominence.
+/// Events and first passages of a run with discrete steps. A level that is crossed during a step
+/// counts as crossed at the end of the step, because noisy paths do not allow a finer location. An
+/// extremum with a prominence is located where its height was lowest, once the height has risen
+/// from there by the prominence.
 class Crossings {
  public:
   explicit Crossings(const System& system);
@@ -27,7 +28,7 @@ class Crossings {
  private:
   [[nodiscard]] bool armed(std::size_t event) const;
   /// Takes the height at t: updates the lowest height, or records the event if the height has risen
-  /// far enough above it.
+  /// far enough above the lowest one.
   void follow(std::size_t event, StateView x, double t);
   void add(std::size_t event, double when);
   /// Lowest height so far of an event that is an extremum.

@@ -10,8 +10,8 @@
 namespace popflow {
 
 /// Number of steps between checks of a state of `size` numbers for events, switches, the condition
-/// that ends the run and non-finite entries. A check reads the whole state, but a sampled step of a
-/// large state changes only a small part, so checking after every step would cost more than the
+/// that ends the run and non-finite entries. A check reads the whole state, but a sampled step
+/// changes only a small part of a large state. A check after every step would cost more than the
 /// steps.
 inline std::int64_t steps_between_checks(std::size_t size) {
   constexpr std::size_t kSmall = std::size_t{1} << 14;
@@ -25,8 +25,8 @@ class GuardedState {
   GuardedState(Workers& workers, const State& start, const Regime& regime)
       : workers_(workers), good_(start), regime_(regime) {}
 
-  /// Whether x, after `step` steps, is a valid state. If so, it is saved.
-  bool good(const State& x, const Regime& regime, std::int64_t step) {
+  /// Whether x, after `step` steps, is a valid state. If it is, it is saved.
+  bool keep_if_valid(const State& x, const Regime& regime, std::int64_t step) {
     if (!is_state(workers_, x)) return false;
     keep(x, regime, step);
     return true;
@@ -40,7 +40,7 @@ class GuardedState {
     step_ = step;
   }
   /// Restores the last valid state and its regime, and returns its step.
-  std::int64_t take_back(State& x, Regime& regime) const {
+  std::int64_t restore(State& x, Regime& regime) const {
     x = good_;
     regime = regime_;
     return step_;

@@ -12,7 +12,7 @@ namespace {
 
 inline double not_negative(double x) { return x > 0 ? x : 0; }
 
-/// 1 for an invalid entry: too large or NaN.
+/// Returns 1 for an invalid entry (too large or NaN), otherwise 0.
 inline int no_state(double x) { return std::abs(x) <= kLargestEntry ? 0 : 1; }
 
 POPFLOW_WIDEST bool step_one(double h, double scale, const double* f, const double* c,
@@ -25,7 +25,7 @@ POPFLOW_WIDEST bool step_one(double h, double scale, const double* f, const doub
   return bad == 0;
 }
 
-/// See symmetric_root.hpp.
+/// Step of two entries, by the root of a 2 x 2 matrix (symmetric_root.hpp).
 POPFLOW_WIDEST bool step_two(double h, double scale, const double* f, const double* c,
                              const double* z, double* x) {
   int bad = 0;
@@ -51,16 +51,15 @@ inline SymmetricRoot3 root_of(const double* c, std::size_t l) {
                             c[4 * kLanes + l], c[5 * kLanes + l]);
 }
 
-/// Whether any lane's covariance has full rank. If none has, as in systems with two noise sources,
-/// half of the work for the root can be skipped.
+/// Whether any lane's covariance has full rank. If none has full rank, as in systems with two noise
+/// sources, half of the work for the root can be skipped.
 POPFLOW_WIDEST bool any_regular(const double* c) {
   int regular = 0;
   for (std::size_t l = 0; l < kLanes; ++l) regular |= root_of(c, l).i3 > 0 ? 1 : 0;
   return regular != 0;
 }
 
-// `__restrict`, because gcc gives up vectorising when it must rule out aliasing among so many
-// arrays.
+// `__restrict`: gcc does not vectorise if it must rule out aliasing among so many arrays.
 template <bool Regular>
 inline __attribute__((always_inline)) bool step_by_root(double h, double scale,
                                                         const double* __restrict f,

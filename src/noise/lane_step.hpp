@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// Largest state with noise in lanes. Up to this size the symmetric root of the covariance has a
+/// Largest state with noise in lanes: up to this size the symmetric root of the covariance has a
 /// closed form.
 inline constexpr std::size_t kLargestNoisyLane = 3;
 

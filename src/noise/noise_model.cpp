@@ -29,7 +29,7 @@ void add_scaled(Workers& workers, double a, const State& x, State& y) {
   });
 }
 
-/// sum += a times the increments of the parts of the path.
+/// Adds `a` times the increments of the path's parts to `sum`.
 void add_increments(Workers& workers, const SdeDriver::Options& options, const PathStep& step,
                     double a, State& normals, State& sum) {
   const double part = a * std::sqrt(step.h / static_cast<double>(step.parts));
@@ -40,8 +40,8 @@ void add_increments(Workers& workers, const SdeDriver::Options& options, const P
   }
 }
 
-/// Calls part.write() while prefetching as many numbers from `next` on: generating normals leaves
-/// the memory idle.
+/// Calls part.write() and prefetches as many numbers from `next` on: the memory would be idle while
+/// normals are generated.
 void write_while_fetching(const NormalPart& part, std::size_t first, std::span<double> out,
                           const double* next) {
   constexpr std::size_t kPiece = 512;  // limits the number of cache lines in flight
@@ -88,7 +88,7 @@ class Isotropic : public NoiseModel {
     const bool in_memory = x.size() >= kStreamFrom;
     const Addend noise = [&](std::size_t begin, bool keeps_sum, std::span<double> out,
                              const double* next) -> Scaled {
-      // Summed while in the cache. Every piece after the first starts at the boundary of a group of
+      // Each piece is summed while it is in the cache. Pieces start at the boundary of a group of
       // normals.
       constexpr std::size_t kPiece = 1024;
       double sum = 0;
@@ -110,8 +110,9 @@ class Isotropic : public NoiseModel {
   }
 
   void add_with_area(StateView x, const PathStep& step, State& out, State& area) override {
-    // Over a part of length d, with increment w and an independent normal u: int (W(s) - W(begin))
-    // ds = d/2 (w + sqrt(d/3) u). Later parts start from the sum of the earlier ones.
+    // Over a part of length d with increment w, and with an independent normal u, the integral of
+    // W(s) - W(begin) is d/2 (w + sqrt(d/3) u). Each later part starts from the sum of the earlier
+    // ones.
     sum_.resize(out.size());
     normals_.resize(out.size());
     areas_.resize(out.size());
@@ -132,7 +133,7 @@ class Isotropic : public NoiseModel {
   }
 
  private:
-  /// A fixed order of summation that leaves the additions of eight lanes independent.
+  /// Sums in a fixed order in which the additions of eight lanes are independent.
   static double sum_of(std::span<const double> x) {
     double lanes[8] = {};
     std::size_t i = 0;
@@ -158,8 +159,8 @@ class Isotropic : public NoiseModel {
   State normals_, sum_, areas_;  ///< allocated when needed
 };
 
-/// Base of the models that sample: M fresh samples for every interval of length eta, fixed within
-/// the interval, so that refining a path keeps its covariance.
+/// Base of the models that sample. Each interval of length eta has M fresh samples, which stay
+/// fixed within the interval, so that refining a path keeps its covariance.
 class Sampling : public NoiseModel {
  public:
   Sampling(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -211,14 +212,13 @@ class ExactNoise : public NoiseModel {
       result.array() += covariance_.diagonal().array().max(0).sqrt() * increment.array();
       return;
     }
-    // Uses the symmetric root, because the covariance may be singular. A non-finite covariance
-    // gives non-finite noise, which the driver detects.
+    // The symmetric root allows a singular covariance. A non-finite covariance gives non-finite
+    // noise, which the driver detects.
     if (!covariance_.allFinite()) {
       result += covariance_ * increment;
       return;
     }
-    // Matrices of compile-time size need no heap allocation, which would otherwise dominate the
-    // cost.
+    // Matrices of compile-time size need no heap allocation, which would dominate the cost.
     if (size == 2) {
       result += symmetric_root(covariance_) * increment;
       return;
@@ -228,8 +228,8 @@ class ExactNoise : public NoiseModel {
       return;
     }
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
-    // Directions without noise have eigenvalues at rounding level, whose roots would add noise of
-    // 1e-8.
+    // Directions without noise have eigenvalues at rounding level; the roots of these would add
+    // noise of 1e-8.
     const Eigen::VectorXd& eigenvalues = solver.eigenvalues();
     const double rounding = 16 * static_cast<double>(size) *
                             std::numeric_limits<double>::epsilon() *
@@ -294,8 +294,8 @@ class BatchNoise : public Sampling {
   std::vector<double> weights_, normals_;
 };
 
-/// Diagonal covariance: the variances of M sampled gradients. Each sample's full gradient is formed
-/// separately: M passes over the state.
+/// Diagonal covariance: the variances of M sampled gradients. The full gradient of each sample is
+/// formed separately, in M passes over the state.
 class DiagonalNoise : public Sampling {
  public:
   DiagonalNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
@@ -322,7 +322,7 @@ class DiagonalNoise : public Sampling {
 
 void NoiseModel::add_with_area(StateView /*x*/, const PathStep& /*step*/, State& /*out*/,
                                State& /*area*/) {
-  throw std::logic_error("only additive noise has an area");
+  throw std::logic_error("add_with_area() needs additive noise");
 }
 
 namespace {

@@ -10,8 +10,8 @@
 
 namespace popflow {
 
-/// One step of a Brownian path: from t over h, as a sum of `parts` increments. `first` is the index
-/// of the first one on the path.
+/// Step of a Brownian path from t over h, as a sum of `parts` increments. `first` is the index of
+/// the first increment on the path.
 struct PathStep {
   double t = 0;
   double h = 0;
@@ -25,22 +25,21 @@ class NoiseModel {
   virtual ~NoiseModel() = default;
   /// Adds sqrt(eta/B) C(x)^(1/2) dW to `out`.
   virtual void add(StateView x, const PathStep& step, State& out) = 0;
-  /// Moves x by h f(x) plus the noise of add(), without another array of the state's size. Returns
-  /// false, and changes nothing, if the model cannot do that.
+  /// Moves x by h f(x) plus the noise of add(), without another array of the size of the state.
+  /// Returns false, and changes nothing, if the model has no such step.
   virtual bool step_in_place(const PathStep& /*step*/, State& /*x*/, const Regime& /*regime*/) {
     return false;
   }
-  /// Whether C is independent of x within a regime, so that the methods for additive noise apply.
+  /// Whether C does not depend on x within a regime, so that methods for additive noise apply.
   [[nodiscard]] virtual bool additive() const { return false; }
-  /// For additive noise: does the work of add(), and adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds
-  /// to `area`.
+  /// Like add(), for additive noise; also adds sqrt(eta/B) C^(1/2) int (W(s) - W(t)) ds to `area`.
   virtual void add_with_area(StateView x, const PathStep& step, State& out, State& area);
   /// Number of per-sample gradients drawn so far.
   [[nodiscard]] virtual std::int64_t samples() const { return 0; }
   virtual void set_samples(std::int64_t /*samples*/) {}
 };
 
-/// Says why the System has no sampled model, with the System's own reason if it gives one.
+/// Explains why the System has no sampled model, with the System's own reason if it gives one.
 std::string why_no_samples(const System& system);
 
 /// Creates the model that the options name (noise/noise_models.hpp). Throws UsageError, with the
@@ -48,14 +47,14 @@ std::string why_no_samples(const System& system);
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options);
 
-// The models themselves:
+// Factories of the models:
 /// Noise with the covariance from Covariance::covariance().
 std::unique_ptr<NoiseModel> make_exact_noise(const System& system, Workers& workers,
                                              const SdeDriver::Options& options);
-/// Noise with the diagonal of that covariance.
+/// Noise with the diagonal of the covariance from Covariance::covariance().
 std::unique_ptr<NoiseModel> make_exact_diagonal_noise(const System& system, Workers& workers,
                                                       const SdeDriver::Options& options);
-/// Noise from sampled gradients.
+/// Noise with the covariance of sampled gradients.
 std::unique_ptr<NoiseModel> make_batch_noise(const System& system, Workers& workers,
                                              const SdeDriver::Options& options);
 /// Noise with the variances of sampled gradients.

@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::array kKinds = {
     NoiseKind{.name = "batch",
-              .meaning = "of sampled gradients",
+              .meaning = "that of sampled gradients",
               .of_gradients = true,
               .has_lanes = true,
               .make_exact = make_exact_noise,
               .make = make_batch_noise},
     NoiseKind{.name = "diagonal",
-              .meaning = "their variances alone",
+              .meaning = "the variances of sampled gradients only",
               .of_gradients = true,
               .make_exact = make_exact_diagonal_noise,
               .make = make_diagonal_noise},

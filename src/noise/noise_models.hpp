@@ -14,9 +14,9 @@ namespace popflow {
 /// noise_models.cpp.
 struct NoiseKind {
   std::string_view name;     ///< value of --noise
-  std::string_view meaning;  ///< for help, after "covariance of sde's noise:"
-  /// Whether the covariance is that of a sample's gradient. If so, it is known or estimated from
-  /// --noise-samples; otherwise --noise-scale sets its size.
+  std::string_view meaning;  ///< for help, after "covariance of the noise of sde:"
+  /// Whether the covariance is that of the gradient of a sample. If so, the System knows the
+  /// covariance, or it is estimated from --noise-samples. Otherwise --noise-scale sets its size.
   bool of_gradients = false;
   /// Whether ensembles have SIMD lanes (noise/sde_lanes.hpp) if the System declares its covariance.
   bool has_lanes = false;
@@ -34,7 +34,7 @@ std::span<const NoiseKind> noise_kinds();
 /// The kind of this name. Throws UsageError with the allowed names if there is none.
 const NoiseKind& noise_kind(std::string_view name);
 
-/// Names of the kinds whose of_gradients is `are`.
+/// Names of all kinds whose of_gradients equals `are`.
 std::vector<std::string> noises_of_gradients(bool are);
 
 }  // namespace popflow

@@ -86,7 +86,7 @@ void write_first(const PhiloxKey& key, std::uint64_t group, double* out, Instruc
 void NormalPart::write(std::size_t first, std::span<double> out, InstructionSet set) const {
   if (out.empty()) return;
   if ((first + out.size() - 1) / kGroup >= kBlocksOfStream / kBlocksOfGroup)
-    throw std::length_error("a part of a Brownian path is exhausted after 1.7e10 normals");
+    throw std::length_error("a part of a Brownian path holds 1.7e10 normals; more were requested");
   std::size_t done = 0;
   double group[kGroup];
   const auto piece = [&] {

@@ -9,8 +9,8 @@
 
 namespace popflow {
 
-// Checks of the settings of drivers with noise, with messages that name the command-line options:
-// another program may set any values. All throw UsageError.
+// Checks of the settings of drivers with noise, which another program may set to any value. The
+// messages name the command-line options. All functions throw UsageError.
 
 inline void require_positive(const std::string& option, double value) {
   if (!(value > 0) || !std::isfinite(value))

@@ -7,9 +7,9 @@
 
 namespace popflow {
 
-/// Sums of the squared deviations of `count` sampled gradients, from sample `first` on, from their
-/// mean: entry by entry, by Welford's recursion. Each gradient is drawn by itself and formed in
-/// full. All three arrays have an entry for each of the state's, and `gradient` is scratch.
+/// Sums, entry by entry, the squared deviations of `count` sampled gradients from their mean, by
+/// Welford's recursion. `first` is the key of the first sample. Each gradient is drawn separately
+/// and formed in full. The three arrays have the size of the state; `gradient` is scratch memory.
 void sum_squares(const Capability<Sampled>& sampled, StateView x, double t, SampleKey first,
                  std::size_t count, std::span<double> gradient, std::span<double> mean,
                  std::span<double> squares);

@@ -19,7 +19,7 @@ namespace popflow {
 
 namespace {
 
-/// Calls body(i) for the entries of a state; inlined, so that the loops vectorise.
+/// Calls body(i) for the entries of a state. Inlined, so that the loops vectorise.
 template <class Body>
 void for_each_entry(Workers& workers, std::size_t size, const Body& body) {
   in_stretches(workers, size, [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -38,7 +38,7 @@ SdeDriver::Options checked(SdeDriver::Options options) {
                      "; it must be 1 or 2");
   if (descent && options.modified_equation == 2)
     throw UsageError("--modified-equation 2 corrects the SDE for the steps of SGD; --method " +
-                     options.method + " takes such steps itself");
+                     options.method + " takes such steps already; use --modified-equation 1");
   require_at_least("coarsen", 1, options.coarsen);
   return options;
 }
@@ -58,7 +58,7 @@ struct SdeDriver::Internals {
   State f, f_other, move, other, penalty;  ///< allocated when a step needs them
 };
 
-/// Steps between two targets: equal steps, or groups of increments of the path.
+/// Steps between two targets: equal steps, each of one or more increments of the path.
 struct SdeDriver::Pace {
   SdeDriver& driver;
   double target;
@@ -183,9 +183,9 @@ void SdeDriver::step(double h, std::int64_t parts) {
   } else if (options_.modified_equation == 2) {
     // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v. A step of Euler and
     // Maruyama already contains the correction for steps of h, so (eta - h)/2 is left; the
-    // discretisation error is then of second order, too. The contribution of a proximal map is part
-    // of f and of v: where it balances the rest, nothing moves. The map below is then applied to
-    // the corrected state; it keeps entries at rest and projects the others.
+    // discretisation error is then also of second order. A proximal map contributes to f and to v:
+    // where it balances the other terms, nothing moves. The map is applied once more to the
+    // corrected state, where it keeps entries at rest and projects the others.
     State& penalty = in_->penalty;
     const auto find_penalty = [&] {
       penalty.resize(x.size());
@@ -242,7 +242,7 @@ ResumePoint SdeDriver::resume_point() const {
 void SdeDriver::restore(State x, Regime regime, double t, const DriverData& data) {
   if (x.size() != in_->loop.x.size() || regime.size() != in_->loop.regime.size() ||
       data.layout() != this->data().layout())
-    throw std::invalid_argument("a resume point of another system");
+    throw std::invalid_argument("the checkpoint belongs to another system");
   const SdePlace place = SdePlace::of(t, data);
   t_ = t;
   steps_ = place.steps;

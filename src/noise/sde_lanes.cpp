@@ -50,7 +50,7 @@ class Group {
  private:
   [[nodiscard]] Outcome walk(double target);
   void step(double h, double scale);
-  void take_out_diverged();
+  void end_diverged();
   void load(std::size_t lane);
   void look_for_events();
   [[nodiscard]] bool any_left() const {
@@ -60,11 +60,13 @@ class Group {
 
   const LaneFormulas& formulas_;
   SdeDriver::Options options_;
-  bool descends_;                    ///< takes the discrete rule's steps
-  std::size_t entries_, of_system_;  ///< with and without the moments of a training rule
+  bool descends_;                    ///< whether the method takes the steps of the discrete rule
+  std::size_t entries_, of_system_;  ///< number of entries with and without the moments of a
+                                     ///< training rule
   std::size_t events_;
   std::vector<Run> runs_;
-  std::array<std::uint64_t, kLanes> numbers_;  ///< lanes without a run repeat the first
+  std::array<std::uint64_t, kLanes> numbers_;  ///< run numbers; lanes without a run repeat the
+                                               ///< first one
   LaneRows of_, x_, before_, f_, covariance_, normals_, noise_, squares_, values_;
   LaneRows watched_;  ///< 1 where an event of a run is still to come
   SdePlace now_;
@@ -109,7 +111,7 @@ Group::Group(const System& system, const SdeDriver::Options& options,
 
 void Group::restore(Run& run, const SdePlace& place) {
   if (restored_ && (place.steps != now_.steps || place.t != now_.t))
-    throw std::invalid_argument("runs that have stopped apart cannot go on side by side");
+    throw std::invalid_argument("runs in SIMD lanes must resume from the same time");
   restored_ = true;
   run.place = now_ = place;
 }
@@ -185,7 +187,7 @@ void Group::step(double h, double scale) {
   formulas_.flow_and_covariance(of_.data(), x_.data(), f_.data(), covariance_.data());
   if (!formulas_.training) {
     if (!step_lanes(entries_, h, scale, f_.data(), covariance_.data(), normals_.data(), x_.data()))
-      take_out_diverged();
+      end_diverged();
     return;
   }
   noise_.clear();
@@ -194,11 +196,11 @@ void Group::step(double h, double scale) {
                      squares_.data());
   formulas_.training->noisy_step(formulas_, of_.data(), now_.t, h, now_.steps, descends_, f_.data(),
                                  covariance_.data(), noise_.data(), squares_.data(), x_.data());
-  if (!all_valid(entries_, x_.data())) take_out_diverged();
+  if (!all_valid(entries_, x_.data())) end_diverged();
 }
 
-/// Ends the runs whose last step led to an invalid state, at the state before it.
-void Group::take_out_diverged() {
+/// Ends the runs whose last step gave an invalid state; they keep the state before that step.
+void Group::end_diverged() {
   for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
     Run& run = runs_[lane];
     if (run.ended) continue;
@@ -226,7 +228,7 @@ void Group::look_for_events() {
   }
 }
 
-/// Driver of one of the runs.
+/// Driver of one run of a group.
 class LaneDriver : public Driver {
  public:
   LaneDriver(std::shared_ptr<Group> group, std::size_t lane)
@@ -250,7 +252,7 @@ class LaneDriver : public Driver {
   }
   void restore(State x, Regime regime, double t, const DriverData& data) override {
     if (x.size() != run_.x.size() || !regime.empty() || data.layout() != this->data().layout())
-      throw std::invalid_argument("a resume point of another system");
+      throw std::invalid_argument("the checkpoint belongs to another system");
     group_->restore(run_, SdePlace::of(t, data));
     run_.x = std::move(x);
     run_.crossings.restore(data);
@@ -262,7 +264,7 @@ class LaneDriver : public Driver {
     return run_.outcome;
   }
 
-  /// Same layout as SdeDriver's, so that a checkpoint can be resumed with or without lanes.
+  /// The layout is that of SdeDriver, so that a checkpoint can be resumed with or without lanes.
   [[nodiscard]] DriverData data() const {
     return run_.place.data(run_.place.steps, 0, run_.crossings);
   }
@@ -277,8 +279,8 @@ class LaneDriver : public Driver {
 bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   const Capabilities can = system.capabilities();
   const Capability<InLanes> lanes = can.in_lanes;
-  // Systems with passages are excluded: they would be checked only where an event may have
-  // happened.
+  // Systems with passages are excluded, because lanes look for passages only where an event may
+  // have happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
          stopping(system) == nullptr && system.shape().passages.empty() &&
          lanes->lane_formulas().sizes.entries <= kLargestNoisyLane &&

@@ -20,16 +20,17 @@ struct SdeMethod {
   StepRule steps = StepRule::of_dt;
   Scheme scheme = Scheme::euler;
 
-  /// Whether the scheme is correct only for noise that does not depend on the state.
+  /// Whether the scheme is correct only for additive noise: noise that does not depend on the
+  /// state.
   [[nodiscard]] bool needs_additive_noise() const { return scheme != Scheme::euler; }
-  /// Whether ensembles are integrated in SIMD lanes, too (noise/sde_lanes.hpp).
+  /// Whether ensembles can also be integrated in SIMD lanes (noise/sde_lanes.hpp).
   [[nodiscard]] bool has_lanes() const { return scheme == Scheme::euler; }
 };
 
 /// All methods of mode sde. The first one is the default.
 std::span<const SdeMethod> sde_methods();
 
-/// The method of this name. Throws UsageError with the names of all if there is none.
+/// Returns the method of this name. Throws UsageError with the allowed names if there is none.
 const SdeMethod& sde_method(std::string_view name);
 
 }  // namespace popflow

@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-/// Equal steps, of at most dt, that fill a span of time.
+/// Equal steps of length at most dt that fill a span of time.
 struct EqualSteps {
   EqualSteps(double span, double dt)
       : number(static_cast<std::int64_t>(std::ceil(span / dt * (1 - 1e-9)))),
@@ -25,7 +25,7 @@ struct SdePlace {
   std::int64_t steps = 0;   ///< number of steps in all
   IntervalSteps interval = {};
 
-  /// Checkpoint data of a run: the same for every driver.
+  /// Checkpoint data of a run, with the same layout for every driver.
   [[nodiscard]] DriverData data(std::int64_t evaluations, std::int64_t samples,
                                 const Crossings& crossings) const {
     DriverData data;

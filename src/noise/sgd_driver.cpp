@@ -29,7 +29,7 @@ struct SgdDriver::Internals {
   Capability<Training> training;
   Capability<Proximal> proximal;
   std::vector<double> weights;
-  State g;  ///< minibatch direction, for rules that are fed one
+  State g;  ///< gradient of the minibatch, for training rules that take it
 };
 
 /// Steps of equal length, counted from the start.
@@ -94,7 +94,8 @@ void SgdDriver::step() {
   const double h = step_length(options_);
   const auto batch = static_cast<std::size_t>(options_.batch_size);
   const std::size_t draws = options_.svag > 1 ? 2 * batch : batch;
-  // Plain SGD adds its step to x at once; any other rule is fed the mean.
+  // Plain SGD adds the contribution of each sample to x at once; any other rule takes the mean
+  // gradient.
   const double part = (in_->training ? 1 : h) / static_cast<double>(batch);
   if (options_.svag > 1) {
     const double root = std::sqrt(2 * static_cast<double>(options_.svag) - 1);
@@ -153,7 +154,7 @@ ResumePoint SgdDriver::resume_point() const {
 void SgdDriver::restore(State x, Regime regime, double /*t*/, const DriverData& data) {
   if (x.size() != in_->loop.x.size() || regime.size() != in_->loop.regime.size() ||
       data.layout() != this->data().layout())
-    throw std::invalid_argument("a resume point of another system");
+    throw std::invalid_argument("the checkpoint belongs to another system");
   steps_ = data.count("steps");
   rested_ = data.count("rested");
   arrived_ = data.number("arrived") != 0;

@@ -15,9 +15,9 @@
 
 namespace popflow {
 
-/// Loop shared by the drivers with noise: discrete steps up to a target, with a check for events,
-/// switches, the condition that ends the run and non-finite entries after each step, or less often
-/// if the state is large.
+/// Loop shared by the drivers with noise: discrete steps up to a target. After each step it checks
+/// for events, switches, the condition that ends the run and non-finite entries; in large states it
+/// checks less often.
 class StepLoop {
  public:
   /// Starts at the System's start and time 0. A `max_steps` of 0 means no limit.
@@ -47,33 +47,35 @@ class StepLoop {
     regime = std::move(in_regime);
     guard_.keep(x, regime, steps);
     checked_ = true;
-    looked_ = false;
+    condition_checked_ = false;
   }
 
-  /// Steps until the pace arrives at the target. A Pace counts the steps of a driver:
+  /// Steps until the pace arrives at the target. A Pace counts the steps of a driver and has these
+  /// members:
   ///   bool arrived()          whether the target is reached
-  ///   void rest()             nothing moves any more: skips to the target
-  ///   double step()           moves x and returns the step's flow time
+  ///   void rest()             skips to the target, because nothing moves any more
+  ///   double step()           moves x and returns the flow time of the step
   ///   int64_t steps()         total number of steps
   ///   double time()
   ///   string where()          the current time or step, in words
-  ///   void go_back(steps)     rewinds the count to that many steps
-  ///   string diverged(steps)  message for a state that became non-finite after so many steps
+  ///   void go_back(steps)     resets the total number of steps to `steps`
+  ///   string diverged(steps)  message for a state that became non-finite after `steps` steps
   template <class Pace>
   Outcome walk(Pace&& pace) {
-    // A walk begins and ends only where the state has been checked.
+    // A walk begins and ends only with a checked state.
     good_number_ = interval.number;
-    if (!std::exchange(looked_, true) && over(pace.time())) return stopped(pace);
+    if (!std::exchange(condition_checked_, true) && over(pace.time())) return stopped(pace);
     while (!pace.arrived()) {
       if (switches_.at_rest(view())) {
         pace.rest();
         break;
       }
-      // Interrupted only right after a check, so that a resumed run matches an uninterrupted one.
+      // Interrupts are taken only after a check, so that a resumed run matches an uninterrupted
+      // one.
       if (checked_ && hooks_.interrupted && hooks_.interrupted())
         return interrupted_at(pace.time(), pace.where());
       if (max_steps_ > 0 && pace.steps() >= max_steps_) {
-        if (!checked_ && !guard_.good(x, regime, pace.steps())) return diverged(pace);
+        if (!checked_ && !guard_.keep_if_valid(x, regime, pace.steps())) return diverged(pace);
         return too_many_steps(max_steps_, pace.time(), pace.where());
       }
       const double length = pace.step();
@@ -82,7 +84,7 @@ class StepLoop {
       checked_ = pace.arrived() || pace.steps() % steps_between_checks(x.size()) == 0;
       if (checked_) {
         switches_.update(x, regime, pace.time());
-        if (!guard_.good(x, regime, pace.steps())) return diverged(pace);
+        if (!guard_.keep_if_valid(x, regime, pace.steps())) return diverged(pace);
         good_number_ = interval.number;
         crossings.update(view(), pace.time());
       }
@@ -106,7 +108,7 @@ class StepLoop {
   template <class Pace>
   Outcome diverged(Pace& pace) {
     const std::int64_t beyond = pace.steps();
-    pace.go_back(guard_.take_back(x, regime));
+    pace.go_back(guard_.restore(x, regime));
     interval.number = good_number_;
     checked_ = true;
     return diverged_at(pace.time(), pace.diverged(beyond));
@@ -127,9 +129,9 @@ class StepLoop {
   std::int64_t max_steps_;
   Switches switches_;
   GuardedState guard_;
-  std::int64_t good_number_ = 0;  ///< number of the interval's step at the last valid state
-  bool checked_ = true;           ///< whether the state has been checked since the last step
-  bool looked_ = false;           ///< whether the condition that ends the run was looked at
+  std::int64_t good_number_ = 0;    ///< number of the interval's steps at the last valid state
+  bool checked_ = true;             ///< whether the state has been checked since the last step
+  bool condition_checked_ = false;  ///< whether the condition that ends the run was evaluated
 };
 
 }  // namespace popflow

@@ -7,10 +7,10 @@
 
 namespace popflow {
 
-/// Symmetric root of a symmetric, positive semidefinite 2 x 2 matrix, which may be singular. By
-/// Cayley and Hamilton, R = (C + s I) / t with s = det R and t = tr R: s^2 = det C, t^2 = tr C + 2
-/// s. A determinant at rounding level counts as 0; otherwise a direction without noise would get
-/// noise of 1e-8. The error of R^2 is a few roundings of tr C.
+/// Symmetric root of a symmetric, positive semidefinite 2 x 2 matrix, which may be singular. By the
+/// theorem of Cayley and Hamilton, R = (C + s I) / t with s = det R and t = tr R: s^2 = det C, t^2
+/// = tr C + 2 s. A determinant at rounding level counts as 0; otherwise a direction without noise
+/// would get noise of 1e-8. The error of R^2 is a few roundings of tr C.
 inline Eigen::Matrix2d symmetric_root(const Eigen::Matrix2d& C) {
   const double product = C(0, 0) * C(1, 1);
   const double determinant = product - C(1, 0) * C(1, 0);
@@ -22,11 +22,12 @@ inline Eigen::Matrix2d symmetric_root(const Eigen::Matrix2d& C) {
 }
 
 /// Symmetric root R of a symmetric, positive semidefinite 3 x 3 matrix C, which may be singular. By
-/// Cayley and Hamilton, R (C + i2 I) = i1 C + i3 I with R's own invariants i1 = tr R, i2 and i3 =
-/// det R, so that R z = i1 z - (i1 i2 - i3) y where (C + i2 I) y = z. The invariants satisfy i1^2 =
-/// tr C + 2 i2, i2^2 = e2 + 2 i3 i1 and i3^2 = det C, where e2 is the sum of C's principal 2 x 2
-/// minors. The error of R^2 is a few roundings of tr C: eigenvalues below kRounding tr C, including
-/// negative ones, count as 0 or as kRounding tr C.
+/// the theorem of Cayley and Hamilton, R (C + i2 I) = i1 C + i3 I, where i1 = tr R, i2 and i3 = det
+/// R are the invariants of R. Therefore R z = i1 z - (i1 i2 - i3) y where (C + i2 I) y = z.
+///
+/// The invariants satisfy i1^2 = tr C + 2 i2, i2^2 = e2 + 2 i3 i1 and i3^2 = det C, where e2 is the
+/// sum of the principal 2 x 2 minors of C. The error of R^2 is a few roundings of tr C: eigenvalues
+/// below kRounding tr C, including negative ones, count as 0 or as kRounding tr C.
 ///
 /// Branch-free, so that the same code serves single matrices and SIMD lanes.
 struct SymmetricRoot3 {
@@ -37,8 +38,8 @@ struct SymmetricRoot3 {
   double scale;  ///< root of the trace of C
   double e2, i1, i2, i3;
 
-  /// Takes C by its lower triangle and leaves out the third eigenvalue. The result is complete if
-  /// `i3` is 0; otherwise call complete().
+  /// Takes the lower triangle of C, and computes the root as if the third eigenvalue of C were 0.
+  /// If `i3` is 0, the result is complete; otherwise call complete().
   static SymmetricRoot3 of(double c00, double c10, double c11, double c20, double c21, double c22) {
     // A non-finite C gives NaN.
     const double trace = c00 + c11 + c22;
@@ -60,8 +61,9 @@ struct SymmetricRoot3 {
     return r;
   }
 
-  /// Newton's method for i1, run to convergence. The starting value ignores i3 and is exact if i3
-  /// is 0, so that such a root has the same bits without this call.
+  /// Solves for i1 by Newton's method, run to convergence. The starting value ignores i3. If i3 is
+  /// 0 the starting value is exact, so that such a root has the same bits with and without this
+  /// call.
   void complete() {
     for (int k = 0; k < 4; ++k) {
       const double second = std::sqrt(e2 + 2 * i3 * i1);
@@ -94,7 +96,7 @@ struct SymmetricRoot3 {
   }
 
  private:
-  /// Elimination that begins with the largest diagonal entry, at least a third of the trace: this
+  /// Eliminates the largest diagonal entry first, which is at least a third of the trace. This
   /// keeps the product of small eigenvalues accurate.
   [[nodiscard]] double root_of_determinant() const {
     const bool first = c00 >= c11 && c00 >= c22;
@@ -116,7 +118,7 @@ struct SymmetricRoot3 {
   }
 };
 
-/// R z for the symmetric root R of C.
+/// Returns R z for the symmetric root R of C.
 inline Eigen::Vector3d symmetric_root_times(const Eigen::Matrix3d& C, const Eigen::Vector3d& z) {
   SymmetricRoot3 root = SymmetricRoot3::of(C(0, 0), C(1, 0), C(1, 1), C(2, 0), C(2, 1), C(2, 2));
   if (root.i3 > 0) root.complete();

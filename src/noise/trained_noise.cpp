@@ -24,14 +24,16 @@ class TrainedNoise final : public NoiseModel {
         noise_(training_->trained().shape().state_size()),
         f_(noise_.size()) {
     if (sde_method(options.method).needs_additive_noise())
-      throw UsageError("--method " + options.method +
-                       " is for plain SGD at a constant rate; other rules take euler_maruyama");
+      throw UsageError(
+          "--method " + options.method +
+          " is valid only for plain SGD at a constant learning rate; use euler_maruyama");
     if (options.modified_equation == 2)
-      throw UsageError("--modified-equation 2 is known for plain SGD at a constant rate; take 1");
+      throw UsageError(
+          "--modified-equation 2 is valid only for plain SGD at a constant learning rate; use 1");
   }
 
   void add(StateView /*x*/, const PathStep& /*step*/, State& /*out*/) override {
-    throw std::logic_error("a training rule takes its steps itself");
+    throw std::logic_error("a training rule takes its own steps: call step_in_place()");
   }
 
   bool step_in_place(const PathStep& step, State& x, const Regime& regime) override {
@@ -40,7 +42,7 @@ class TrainedNoise final : public NoiseModel {
     of_gradients_->add(own, step, noise_);
     training_->trained().rhs(own, step.t, f_);
     if (descends_) {
-      // The discrete rule on the gradient f + noise/h, whose covariance is C/B.
+      // Takes a step of the discrete rule with the gradient f + noise/h, whose covariance is C/B.
       for (std::size_t i = 0; i < f_.size(); ++i) f_[i] += noise_[i] / step.h;
       training_->step(x, step.t, step.h, static_cast<std::int64_t>(step.first) + 1, f_);
       return true;

@@ -6,8 +6,9 @@
 
 namespace popflow {
 
-/// The noise of a System under a training rule: that of the gradients, as the rule's SDE takes it
-/// in; with --method gradient_descent the rule's own step on Gaussian gradients.
+/// Noise of a System under a training rule: the noise of the gradients, as it enters the SDE of the
+/// rule. With --method gradient_descent the noise model takes the rule's own step with Gaussian
+/// gradients.
 std::unique_ptr<NoiseModel> make_trained_noise(const System& system, Workers& workers,
                                                const SdeDriver::Options& options);
 
