@@ -42,7 +42,7 @@ std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_
 void keep_time_scales(const Parameters& base, double learning_rate, Parameters& options) {
   if (!base.has("learning-rates") || base.flag("fixed-betas")) return;
   const double power = learning_rate / base.reals("learning-rates").front();
-  if (power != 1 && takes_moments(base) && update_rule(base.word("optimizer")).corrects_bias)
+  if (power != 1 && continues_moments(base) && update_rule(base.word("optimizer")).corrects_bias)
     throw UsageError(
         "--init-optimizer file: moments of one beta have no correction for that of "
         "another learning rate; give --fixed-betas, or a single learning rate");

@@ -53,9 +53,9 @@ Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Worker
     continues_at = circumstances->start->t;
     // The age of the moments is stored, because a resumed run does not read the file of
     // --init-from.
-    if (takes_moments(config.options))
+    if (continues_moments(config.options))
       config.options.resolve("optimizer-steps",
-                             steps_behind(config.options, &*circumstances->start));
+                             steps_before_start(config.options, &*circumstances->start));
   }
   system = std::move(made.system);
   require_rhs(*system);

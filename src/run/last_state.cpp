@@ -41,7 +41,7 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   last.regime = std::move(restart.regime);
   last.t = file.number_attribute("", "continues_at").value_or(0) + restart.t;
   last.system = unobserved(std::move(last.system));
-  last.optimizer = forget_training(last.system, last.x, restart.t);
+  last.optimizer = remove_training(last.system, last.x, restart.t);
   return last;
 }
 

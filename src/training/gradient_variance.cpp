@@ -46,7 +46,8 @@ class OfCovariance final : public GradientVariance {
   double batch_size_;
 };
 
-/// Unbiased: of samples that the mean and the deviations share.
+/// Estimate from samples. The estimate is unbiased: the samples' deviations are taken from their
+/// own mean.
 class OfSamples final : public GradientVariance {
  public:
   OfSamples(const System& system, const Options& options)
@@ -79,7 +80,7 @@ std::unique_ptr<GradientVariance> make_gradient_variance(const System& system,
   const Capabilities can = system.capabilities();
   if (can.covariance) return std::make_unique<OfCovariance>(system, options);
   if (!can.sampled)
-    throw UsageError("the variances of sampled gradients are needed, and " +
+    throw UsageError("--batch-noise-in-variance needs the variances of sampled gradients, but " +
                      why_no_samples(system));
   return std::make_unique<OfSamples>(system, options);
 }

@@ -12,8 +12,9 @@ namespace popflow {
 
 namespace {
 
-/// Axes of a block that holds a field, and the columns by which the block is stored. The field may
-/// differ by a constant: states may hold deviations. Any state in general position shows it.
+/// Axes of a block that holds a field, and the number of columns if the block is stored by columns.
+/// A block may hold deviations, which differ from the field by a constant. Whether a block holds a
+/// field is tested with a random state.
 struct Axes {
   std::vector<std::string> dimensions;
   std::size_t columns = 1;

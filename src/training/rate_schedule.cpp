@@ -35,7 +35,7 @@ double positive(const std::string& word, const std::string& words) {
   }
 }
 
-/// sin(x)^2 for x from 0 to pi/4, with the same bits everywhere.
+/// sin(x)^2 for x from 0 to pi/4, with the same bits on every machine.
 double sine_squared(double x) {
   const double z = x * x;
   double sum = 0;

@@ -7,23 +7,23 @@
 
 namespace popflow {
 
-/// The factor s(t) on the learning rate: a linear warm-up from 0 to 1, times one of several courses
-/// after it. Times are flow times.
+/// Factor s(t) on the learning rate: a linear warm-up from 0 to 1, times a schedule that `Course`
+/// selects. Times are flow times.
 class RateSchedule {
  public:
   enum class Course { constant, linear, cosine, inverse_sqrt, step };
 
   struct Options {
     Course course = Course::constant;
-    double warmup = 0;               ///< length; 0: none
-    double length = 0;               ///< when linear and cosine end
-    double final_rate = 0;           ///< what they end at
-    double from = 0;                 ///< inverse_sqrt: sqrt(from/t) from this time on
+    double warmup = 0;               ///< length of the warm-up; 0: none
+    double length = 0;               ///< end of a linear or cosine course
+    double final_rate = 0;           ///< value at the end of a linear or cosine course
+    double from = 0;                 ///< inverse_sqrt: the factor is sqrt(from/t) from this time on
     std::vector<double> steps = {};  ///< step: times of the steps, increasing
-    double factor = 1;               ///< step: at each of them
+    double factor = 1;               ///< step: factor at each step
 
     bool operator==(const Options&) const = default;
-    /// Whether the course is one that ends.
+    /// Whether the course has an end.
     [[nodiscard]] bool has_end() const {
       return course == Course::linear || course == Course::cosine;
     }
@@ -33,18 +33,18 @@ class RateSchedule {
   bool operator==(const RateSchedule&) const = default;
   explicit RateSchedule(Options options) : options_(std::move(options)) {}
 
-  /// Reads the words of --learning-rate-schedule: constant, linear, cosine, inverse-sqrt:X,
-  /// step:T1,T2,...:FACTOR. Throws UsageError for any other.
+  /// Parses the value of --learning-rate-schedule: constant, linear, cosine, inverse-sqrt:X or
+  /// step:T1,T2,...:FACTOR. Throws UsageError for any other value.
   static Options parse(const std::string& words);
 
   [[nodiscard]] bool is_constant() const {
     return options_.course == Course::constant && options_.warmup == 0;
   }
-  /// The end of a linear or cosine course.
+  /// End of a linear or cosine course; empty for other courses.
   [[nodiscard]] std::optional<double> ends() const;
   /// s(t), continuous from the right.
   [[nodiscard]] double at(double t) const;
-  /// The first time after t at which s or its slope jumps; infinite if there is none.
+  /// First time after t at which s or its slope jumps; infinite if there is none.
   [[nodiscard]] double next_kink(double t) const;
 
  private:

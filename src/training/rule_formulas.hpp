@@ -9,113 +9,120 @@
 
 namespace popflow {
 
-/// The numbers of a rule. `Number` is a double, or a Pack of several trajectories.
+/// Parameters of a training rule. `Number` is a double, or a Pack of several trajectories.
 template <class Number>
 struct RuleNumbers {
   Number learning_rate;  ///< eta, at s = 1
-  Number beta1;          ///< of the first moment m
-  Number beta2;          ///< of the second moment u
+  Number beta1;          ///< decay rate of the first moment m
+  Number beta2;          ///< decay rate of the second moment u
   Number epsilon;
-  Number coupled;    ///< weight decay that goes through the rule, as a part of the gradient
-  Number decoupled;  ///< weight decay beside the rule
-  Number taken;      ///< steps that the moments have behind them at the start
+  Number coupled;       ///< coupled weight decay, which is a part of the gradient
+  Number decoupled;     ///< decoupled weight decay, which does not go through the rule
+  Number steps_before;  ///< number of steps before the start that the moments include
 };
 
-/// One instant of a rule, with all that does not differ from entry to entry.
+/// Parameters of a rule at one time or step: all numbers that are the same for every entry.
 template <class Number>
 struct RuleInstant {
   RuleNumbers<Number> of;
   Number s;           ///< factor on the learning rate
   Number length;      ///< flow time of the step, times s
-  Number kappa1;      ///< ln(1/beta1)/eta: the rate at which m follows in flow time
-  Number kappa2;      ///< the same of u
-  Number relaxed1;    ///< 1 - beta1^(h/eta): share by which m relaxes over a step of an SDE
-  Number relaxed2;    ///< the same of u
-  Number bound;       ///< largest m^2/u that any gradients give, by Cauchy and Schwarz
-  Number corrected1;  ///< 1 - beta1^k, by which m is divided; 0 before the first step
-  Number corrected2;  ///< the same of u
-  Number ahead;       ///< length/corrected1, of discrete steps
-  Number spread;      ///< corrected2^(-1/2), of discrete steps
+  Number kappa1;      ///< ln(1/beta1)/eta: rate at which m relaxes in flow time
+  Number kappa2;      ///< ln(1/beta2)/eta: rate at which u relaxes in flow time
+  Number relaxed1;    ///< 1 - beta1^(h/eta): fraction by which m relaxes in a step of an SDE
+  Number relaxed2;    ///< 1 - beta2^(h/eta): fraction by which u relaxes in a step of an SDE
+  Number bound;       ///< largest possible m^2/u for any gradients, by the Cauchy-Schwarz
+                      ///< inequality
+  Number corrected1;  ///< 1 - beta1^k, the bias correction by which m is divided; 0 before the
+                      ///< first step
+  Number corrected2;  ///< 1 - beta2^k, the bias correction of u
+  Number ahead;       ///< length/corrected1, for discrete steps
+  Number spread;      ///< corrected2^(-1/2), for discrete steps
 };
 
-/// An instant that all trajectories, or all entries, of a Pack share.
+/// Copies an instant into Packs: all trajectories, or all entries, of a Pack share it.
 template <class Number>
 POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) {
   const RuleNumbers<double>& of = now.of;
-  return {{of.learning_rate, of.beta1, of.beta2, of.epsilon, of.coupled, of.decoupled, of.taken},
-          now.s,
-          now.length,
-          now.kappa1,
-          now.kappa2,
-          now.relaxed1,
-          now.relaxed2,
-          now.bound,
-          now.corrected1,
-          now.corrected2,
-          now.ahead,
-          now.spread};
+  return {
+      {of.learning_rate, of.beta1, of.beta2, of.epsilon, of.coupled, of.decoupled, of.steps_before},
+      now.s,
+      now.length,
+      now.kappa1,
+      now.kappa2,
+      now.relaxed1,
+      now.relaxed2,
+      now.bound,
+      now.corrected1,
+      now.corrected2,
+      now.ahead,
+      now.spread};
 }
 
-/// Arrays of a rule, one entry for each of the System's. Nobody reads an m or u that the rule
-/// lacks.
+/// Arrays of a rule, with one entry for each entry of the System's state. The pointer to a moment
+/// that the rule does not have is never read.
 template <class Number>
 struct RuleArrays {
   Number *x, *m, *u;
 };
 
-/// The entries of a System, as a rule sees them.
+/// Entries of a System, with the factors and offsets that a rule needs.
 struct RuleEntries {
   std::size_t number = 0;
-  std::span<const double> rates = {};  ///< factors on their learning rates; empty: 1
-  std::span<const double> zero = {};   ///< where their parameters are 0; empty: 0
+  std::span<const double> rates = {};  ///< factors on the learning rates of the entries; empty: 1
+  std::span<const double> zero = {};   ///< value of each entry where its parameter is 0; empty: 0
 };
 
-/// Gradients over a step of an SDE, an entry for each of the System's.
+/// Gradients over a step of an SDE, with one entry for each entry of the System's state.
 template <class Number>
 struct NoisyGradients {
   Number h;               ///< flow time of the step
   const Number* f;        ///< mean
-  const Number* d;        ///< variance of a minibatch's mean; null: 0
+  const Number* d;        ///< variance of the mean over a minibatch; null: 0
   const Number* noise;    ///< sqrt(eta/B) C^(1/2) dW
-  const Number* squares;  ///< standard normals, for squares; null where none are taken
+  const Number* squares;  ///< standard normals for the noise of squares; null if the rule needs
+                          ///< none
 };
 
 namespace rules {
 
-// Each rule in one place, entry by entry: its discrete step, its flow, and a step of its SDE. g, f
-// and noise point along the descent. `rate` is the factor on the entry's learning rate.
+// Formulas of each rule for one entry: its discrete step, its flow, and a step of its SDE. g, f and
+// noise point in the direction of descent. `rate` is the factor on the entry's learning rate.
 //
-// The SDE: over a step of length h the mean of the gradients is f + noise/h, noise being
-// sqrt(eta/B) C^(1/2) dW, and that of their squares f^2 + d + (2 f noise + sqrt(2 eta) d dW')/h
-// with W' independent, as Gaussian gradients of variance d have it. Moments relax exactly, and come
-// before x, which at h = eta is the discrete rule, but for squares that are Gaussian there. The
-// noise of the squares is of the order of that of the gradients: without it u and m would not
-// fluctuate together, and Adam's first steps, which are of size eta whatever the gradient, would
-// scatter. As it is Gaussian, it can make u smaller than any gradients can: x is moved with the
-// least u that they allow for.
+// The SDE: over a step of length h the mean of the gradients is f + noise/h, where noise is
+// sqrt(eta/B) C^(1/2) dW. The mean of their squares is f^2 + d + (2 f noise + sqrt(2 eta) d dW')/h
+// with W' independent of W, as for Gaussian gradients of variance d. Moments relax exactly, and are
+// updated before x. At h = eta a step of the SDE is a step of the discrete rule, except that the
+// noise of the squares is Gaussian.
+//
+// The noise of the squares is of the same order as that of the gradients. Without it u and m would
+// not fluctuate together, and the first steps of Adam, which have size eta for any gradient, would
+// scatter. Because it is Gaussian, it can make u smaller than any gradients can. x therefore moves
+// with at least the smallest u that is possible for its m.
 
-/// Gradients of one entry over a step of an SDE.
+/// Gradient of one entry over a step of an SDE.
 template <class Number>
 struct Noisy {
-  Number f, d, noise;  ///< noise is that of the mean: already over h
-  Number squares;      ///< noise of the mean of squares beyond 2 f noise
+  Number f, d, noise;  ///< noise: noise of the mean, already divided by h
+  Number squares;      ///< noise of the mean of squares in addition to 2 f noise
   Number part;         ///< h/eta
 };
 
-/// Sums of squares below 0 come from rounding of the integrator alone.
+/// Root of a second moment. A moment below 0 can only be a rounding error of the integrator and
+/// counts as 0.
 template <class Number>
 POPFLOW_MATH_INLINE Number root(const Number& u) {
   using std::sqrt;
   return sqrt(math::select(u > 0, u, Number(0)));
 }
 
-/// The sign, 0 for 0 and NaN for NaN.
+/// Sign of g: 0 for 0 and NaN for NaN.
 template <class Number>
 POPFLOW_MATH_INLINE Number sign(const Number& g) {
   return math::select(g > 0, Number(1), math::select(g < 0, Number(-1), Number(g * 0)));
 }
 
-// kHasM and kHasU say which moments a rule carries.
+// kHasM and kHasU: whether a rule has a first and a second moment.
 
 struct Sgd {
   static constexpr bool kHasM = false, kHasU = false;
@@ -134,7 +141,7 @@ struct Sgd {
   }
 };
 
-/// Heavy ball. Its flow is off by O(eta) at a fixed beta.
+/// Heavy ball. The error of its flow is O(eta) at a fixed beta.
 struct Momentum {
   static constexpr bool kHasM = true, kHasU = false;
   template <class N>
@@ -229,7 +236,8 @@ struct Adam {
   }
 };
 
-/// Its flow and its SDE are those of Gaussian gradients, whose sign has the mean erf(f/sqrt(2 d)).
+/// Sign descent. Its flow and its SDE assume Gaussian gradients, whose sign has the mean
+/// erf(f/sqrt(2 d)).
 struct SignSgd {
   static constexpr bool kHasM = false, kHasU = false;
   template <class N>
@@ -246,8 +254,8 @@ struct SignSgd {
                    const N&, N& dx, N&, N&) {
     dx = now.s * rate * mean_sign(f, d);
   }
-  /// Adds sqrt(eta h) times the sign of a Gaussian gradient less its mean, which has the rule's own
-  /// covariance; at h = eta that is the discrete rule.
+  /// Adds sqrt(eta h) times the deviation of the sign of a Gaussian gradient from its mean, which
+  /// has the covariance of the rule. At h = eta the step is the discrete rule.
   template <class N>
   static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&, N&) {
     const N scale = root(g.part), mean = mean_sign(g.f, g.d);
@@ -255,12 +263,13 @@ struct SignSgd {
   }
 };
 
-/// An entry with the parts that all rules share: the decay of weights, and the factor on its rate.
+/// One entry with the parts that all rules share: weight decay, and the factor on the learning
+/// rate.
 template <class N>
 struct Entry {
   double rate;
   N theta;  ///< the parameter
-  N g;      ///< minibatch direction or its mean, with coupled decay
+  N g;      ///< gradient of a minibatch or its mean, with coupled decay
   Entry(const RuleInstant<N>& now, const RuleEntries& of, std::size_t i, const N& x, const N& plain)
       : rate(of.rates.empty() ? 1 : of.rates[i]),
         theta(of.zero.empty() ? x : N(x - of.zero[i])),
@@ -297,7 +306,7 @@ template <class Rule, class N>
 void noisy_step_of_all(const RuleInstant<N>& now, const RuleEntries& of, const NoisyGradients<N>& g,
                        RuleArrays<N> to) {
   N none = 0;
-  // d dW' sqrt(2 eta) / h with dW' = sqrt(h) times a standard normal
+  // Factor of the term sqrt(2 eta) d dW' / h, where dW' is sqrt(h) times a standard normal.
   const N of_squares = root(N(2 * now.of.learning_rate / g.h));
   for (std::size_t i = 0; i < of.number; ++i) {
     const Entry<N> entry(now, of, i, to.x[i], g.f[i]);
@@ -313,7 +322,7 @@ void noisy_step_of_all(const RuleInstant<N>& now, const RuleEntries& of, const N
 
 }  // namespace rules
 
-/// Instants of a rule. Times are flow times.
+/// Computes the instants of a rule. Times are flow times.
 template <class Number>
 struct RuleClock {
   RuleNumbers<Number> of;
@@ -329,7 +338,7 @@ struct RuleClock {
     correct(now, t / of.learning_rate);
     return now;
   }
-  /// Instant of the discrete rule's step number k, of length h.
+  /// Instant of step number k of the discrete rule, of length h.
   [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> of_step(const Number& k, const Number& h,
                                                                 const Number& s) const {
     RuleInstant<Number> now{};
@@ -349,7 +358,8 @@ struct RuleClock {
     now.length = h * s;
     now.relaxed1 = -math::expm1(-now.kappa1 * h);
     now.relaxed2 = -math::expm1(-now.kappa2 * h);
-    const Number ratio = of.beta1 * of.beta1 / of.beta2, steps = t / of.learning_rate + of.taken;
+    const Number ratio = of.beta1 * of.beta1 / of.beta2,
+                 steps = t / of.learning_rate + of.steps_before;
     const Number sum = -math::expm1(steps * math::log(ratio)) / (1 - ratio);
     const Number terms = math::select(ratio == 1, steps, sum);
     now.bound = (1 - of.beta1) * (1 - of.beta1) / (1 - of.beta2) * terms;
@@ -358,7 +368,7 @@ struct RuleClock {
 
  private:
   POPFLOW_MATH_INLINE void correct(RuleInstant<Number>& now, const Number& own_steps) const {
-    const Number steps = own_steps + of.taken;
+    const Number steps = own_steps + of.steps_before;
     now.corrected1 = corrects_bias ? Number(-math::expm1(steps * math::log(of.beta1))) : Number(1);
     now.corrected2 = corrects_bias ? Number(-math::expm1(steps * math::log(of.beta2))) : Number(1);
   }

@@ -14,9 +14,9 @@ namespace popflow {
 
 namespace {
 
-/// Blocks for the optimizer's numbers, one for each of the System's. Absolute tolerances of moments
-/// are far below those of the state: m and u may be small where the gradient is, and still decide
-/// where x goes.
+/// Blocks of the optimizer's moments, one for each block of the System. The absolute tolerances of
+/// moments are far below those of the state: where the gradient is small, m and u are small too,
+/// and still determine how x moves.
 std::vector<StateBlock> blocks_of(const UpdateRule& rule, const Shape& shape) {
   std::vector<StateBlock> blocks = shape.blocks;
   const auto add = [&](const std::string& prefix, double scale) {
@@ -28,7 +28,7 @@ std::vector<StateBlock> blocks_of(const UpdateRule& rule, const Shape& shape) {
   return blocks;
 }
 
-/// Factors of all entries, from those of fields.
+/// Factors on the learning rates of all entries, from the factors of fields.
 std::vector<double> rates_of_entries(const std::vector<std::pair<std::string, double>>& rates,
                                      const Shape& shape) {
   if (rates.empty()) return {};
@@ -42,17 +42,18 @@ std::vector<double> rates_of_entries(const std::vector<std::pair<std::string, do
   }
   for (const auto& [name, factor] : rates)
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw UsageError("--rates names '" + name + "'; the fields trained are " +
-                       text::join(names, ", "));
+      throw UsageError("--rates has the field '" + name +
+                       "'; it must be one of the trained fields " + text::join(names, ", "));
   return factors;
 }
 
-/// Whether the right-hand side is another than minus the gradient: preconditioned, or projected.
+/// Whether the right-hand side differs from minus the gradient, because it is preconditioned or
+/// projected.
 bool is_preconditioned(const System& system) {
   const Capability<GradientFlow> flow = system.capabilities().gradient_flow;
   if (!flow) return false;
   const StartState start(system);
-  // Any vector in general position shows it.
+  // Tests the right-hand side along a random direction.
   std::vector<double> before(start.x.size());
   RandomStream random(1, Purpose::check, 0, 0);
   for (double& entry : before) entry = random.normal();
@@ -63,22 +64,24 @@ bool is_preconditioned(const System& system) {
   return false;
 }
 
-/// Throws UsageError, with the reason, where the rule does not act on these coordinates as it does
-/// on the parameters.
+/// Throws UsageError, with the reason, if the rule acts on these coordinates in another way than on
+/// the parameters.
 void require_allowed(const TrainingPlan& plan, const System& system, const Parameters& own) {
   const std::string rule = "--optimizer " + std::string(plan.rule->name) + ": ";
   const Capabilities can = system.capabilities();
   if (can.proximal)
-    throw UsageError(rule + can.proximal->proximal_term() +
-                     " goes with plain SGD at a constant rate alone");
+    throw UsageError(
+        rule + can.proximal->proximal_term() +
+        " needs plain SGD at a constant learning rate; leave out the other training options");
   const bool plain = plan.rule->memory() == 0 && !plan.rule->is_adaptive();
   const std::string decay = "--weight-decay: ";
   if (!(plain && !plan.decays()) && !can.no_other_rule.empty())
     throw UsageError((plain ? decay : rule) + can.no_other_rule);
   if (!(plain && !plan.decays()) && can.switching)
-    throw UsageError((plain ? decay : rule) +
-                     "a right-hand side that changes on the way (an l1 term, stages, a sharp relu) "
-                     "goes with plain SGD alone");
+    throw UsageError(
+        (plain ? decay : rule) +
+        "a right-hand side with regimes (an l1 term, stages, a sharp relu) needs plain SGD "
+        "without weight decay");
   if (!plan.rule->is_adaptive() && plan.rates.empty() && !plan.decays()) return;
   const SystemInfo& info = system.info();
   const std::string whose = plan.rule->is_adaptive() ? rule : plan.decays() ? decay : "--rates: ";
@@ -88,23 +91,25 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
         "each parameter's gradient; give" +
         unreduced_words(info));
   if (is_reduced(info, own) && !can.common_values)
-    throw UsageError(
-        whose + "reduced coordinates mix parameters, each of which moves in its own way; give" +
-        unreduced_words(info));
+    throw UsageError(whose + "reduced coordinates mix parameters whose rates differ; give" +
+                     unreduced_words(info));
   if (plan.decays() && !can.gradient_flow && !can.common_values)
     throw UsageError(
-        decay + "the parameters behind the state of " + info.name +
-        " are not known here, since its flow descends no loss" +
+        decay + "the parameters of " + info.name +
+        " are not known, because its flow is not the gradient of a loss" +
         (can.gradient_flow.why_not().empty() ? "" : " (" + can.gradient_flow.why_not() + ")"));
   if (is_preconditioned(system))
-    throw UsageError(whose + "raw gradients are needed, and those of " + info.name +
-                     " are preconditioned or projected here; its own options turn that off");
+    throw UsageError(
+        whose + "the rule needs raw gradients, but those of " + info.name +
+        " are preconditioned or projected; turn this off by the options of the system");
 }
 
-/// Takes over the moments that --init-from found. Throws InputError where they belong to a rule, or
-/// to coordinates, of another form.
-void take_moments(TrainingPlan& plan, const System& system, const LastState* start) {
-  if (start == nullptr) throw UsageError("--init-optimizer file needs the file of --init-from");
+/// Continues with the moments in the file of --init-from. Throws InputError if the moments belong
+/// to another kind of rule or to other coordinates.
+void continue_moments(TrainingPlan& plan, const System& system, const LastState* start) {
+  if (start == nullptr)
+    throw UsageError(
+        "--init-optimizer file reads the moments from a file; give it with --init-from");
   const UpdateRule& rule = *plan.rule;
   const UpdateRule& before =
       start->optimizer.rule == nullptr ? update_rules().front() : *start->optimizer.rule;
@@ -115,7 +120,7 @@ void take_moments(TrainingPlan& plan, const System& system, const LastState* sta
                      (before.memory() == 0 ? "" : " those of " + std::string(rule.name)));
   (void)whole_start({.start = start}, system.shape().blocks);
   plan.moments = start->optimizer.moments;
-  for (double& moment : plan.moments) moment /= plan.stretch;
+  for (double& moment : plan.moments) moment /= plan.step_factor;
 }
 
 }  // namespace
@@ -129,7 +134,7 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
       size_(shape_.state_size()),
       rates_(rates_of_entries(plan_.rates, shape_)) {
   shape_.blocks = blocks_of(*plan_.rule, shape_);
-  // Conserved by gradient flow, not by other rules: they stay as observables.
+  // Other rules than gradient flow do not conserve the invariants: keep them as plain observables.
   if (plan_.rule->memory() > 0 || plan_.rule->is_adaptive() || plan_.decays() || !rates_.empty())
     shape_.invariants.clear();
   if (plan_.decays() && can_.deviations) {
@@ -201,8 +206,9 @@ void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
 
 void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
                    std::span<double> g) const {
-  plan_.rule->step(clock().of_step(static_cast<double>(k), h * plan_.stretch, plan_.schedule.at(t)),
-                   entries(), g.data(), plan_.rule->parts(x.data(), size_));
+  plan_.rule->step(
+      clock().of_step(static_cast<double>(k), h * plan_.step_factor, plan_.schedule.at(t)),
+      entries(), g.data(), plan_.rule->parts(x.data(), size_));
 }
 
 void Trained::noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
@@ -219,13 +225,14 @@ void Trained::noisy_step(std::span<double> x, std::span<const double> regime, do
 
 std::string Trained::why_no_lanes() const {
   if (!can_.in_lanes)
-    return can_.in_lanes.why_not().empty() ? "the system has none" : can_.in_lanes.why_not();
+    return can_.in_lanes.why_not().empty() ? "the system has no SIMD lanes"
+                                           : can_.in_lanes.why_not();
   const LaneFormulas& formulas = can_.in_lanes->lane_formulas();
-  if (!zero_.empty()) return "the decay of weights whose deviations are stored has none";
+  if (!zero_.empty()) return "weight decay has no SIMD lanes if the state holds deviations";
   if (plan_.variance && (formulas.flow_and_covariance == nullptr || plan_.variance->isotropic >= 0))
-    return "they need the exact covariance of a sample";
+    return "SIMD lanes need the exact covariance of a sample";
   if (formulas.sizes.entries + plan_.rule->memory() * size_ > kLargestInLanes)
-    return "they hold states of up to " + std::to_string(kLargestInLanes) + " numbers";
+    return "SIMD lanes hold states of up to " + std::to_string(kLargestInLanes) + " numbers";
   return "";
 }
 
@@ -238,7 +245,7 @@ void Trained::lane_parameters(std::span<double> of) const {
 bool Trained::step_scales(StateView x, double t, std::span<double> scales) const {
   const RuleArrays<const double> parts = plan_.rule->parts(x.data(), size_);
   const RuleInstant<double> now = clock().at(t, plan_.schedule.at(t));
-  if (plan_.rule->has_u && !(t > 0 || plan_.numbers.taken > 0)) return false;
+  if (plan_.rule->has_u && !(t > 0 || plan_.numbers.steps_before > 0)) return false;
   for (std::size_t i = 0; i < size_; ++i) {
     scales[i] = rates_.empty() ? 1 : rates_[i];
     if (!plan_.rule->has_u) continue;
@@ -292,7 +299,7 @@ bool is_reduced(const SystemInfo& info, const Parameters& own) {
   });
 }
 
-bool takes_moments(const Parameters& options) {
+bool continues_moments(const Parameters& options) {
   return options.has("init-optimizer") && options.word("init-optimizer") == "file";
 }
 
@@ -303,9 +310,9 @@ std::string unreduced_words(const SystemInfo& info) {
   return words;
 }
 
-double steps_behind(const Parameters& options, const LastState* start) {
+double steps_before_start(const Parameters& options, const LastState* start) {
   const bool from_file =
-      takes_moments(options) && start != nullptr && !options.given("optimizer-steps");
+      continues_moments(options) && start != nullptr && !options.given("optimizer-steps");
   return from_file ? start->optimizer.steps : options.real("optimizer-steps");
 }
 
@@ -314,12 +321,12 @@ std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Paramet
   std::optional<TrainingPlan> plan = training_plan(options);
   if (!plan) return system;
   require_allowed(*plan, *system, own);
-  if (takes_moments(options)) take_moments(*plan, *system, start);
-  plan->numbers.taken = steps_behind(options, start);
+  if (continues_moments(options)) continue_moments(*plan, *system, start);
+  plan->numbers.steps_before = steps_before_start(options, start);
   return std::make_unique<Trained>(std::move(system), std::move(*plan));
 }
 
-OptimizerState forget_training(std::unique_ptr<System>& system, State& x, double t) {
+OptimizerState remove_training(std::unique_ptr<System>& system, State& x, double t) {
   auto* const trained = dynamic_cast<Trained*>(system.get());
   if (trained == nullptr) return {};
   const TrainingPlan& plan = trained->plan();
@@ -327,9 +334,9 @@ OptimizerState forget_training(std::unique_ptr<System>& system, State& x, double
   const auto end = std::copy_n(x.begin(), own.size(), own.begin());
   OptimizerState optimizer{plan.rule,
                            {x.begin() + (end - own.begin()), x.end()},
-                           plan.numbers.taken + t / plan.numbers.learning_rate};
+                           plan.numbers.steps_before + t / plan.numbers.learning_rate};
   // SVAG's smaller steps sum up more gradients.
-  for (double& moment : optimizer.moments) moment *= plan.stretch;
+  for (double& moment : optimizer.moments) moment *= plan.step_factor;
   x = std::move(own);
   system = trained->release();
   return optimizer;

@@ -14,9 +14,10 @@
 
 namespace popflow {
 
-/// A System under a training rule. Its state is that of the System, then the rule's first moment m
-/// and second moment u, an entry for each of the System's; fields, observables, events and outcomes
-/// are the System's own. dx/dt is the rule's flow (training/update_rules.hpp).
+/// System under a training rule. Its state is the state of the System, then the first moment m and
+/// the second moment u of the rule, each with one entry for each entry of the System's state.
+/// Fields, observables, events and outcomes are those of the System. dx/dt is the flow of the rule
+/// (training/update_rules.hpp).
 class Trained final : public System,
                       public Training,
                       public Events,
@@ -26,7 +27,7 @@ class Trained final : public System,
                       public FinalValues,
                       public InLanes {
  public:
-  /// Throws UsageError for rates of fields that there are not.
+  /// Throws UsageError if the plan has a rate for a field that does not exist.
   Trained(std::unique_ptr<System> system, TrainingPlan plan);
 
   // System
@@ -48,7 +49,7 @@ class Trained final : public System,
   // Training
   [[nodiscard]] const System& trained() const override { return *system_; }
   [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
-  /// Gives the System up, after which nothing else may be asked.
+  /// Releases the System. Nothing else may be called afterwards.
   std::unique_ptr<System> release() { return std::move(system_); }
   void step(std::span<double> x, double t, double h, std::int64_t k,
             std::span<double> g) const override;
@@ -58,14 +59,14 @@ class Trained final : public System,
   [[nodiscard]] bool uses_squared_gradients() const override { return plan_.rule->has_u; }
   [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
 
-  /// Whether steps along a direction are longer in some entries than in others.
+  /// Whether the rule scales steps by a different factor in each entry.
   [[nodiscard]] bool scales_steps() const { return plan_.rule->has_u || !rates_.empty(); }
-  /// Writes by what the rule multiplies each entry of a direction, besides the learning rate: the
-  /// factor on the entry's rate, over sqrt(u) + epsilon for rules with a second moment. Returns
-  /// false where such a rule has no second moment yet.
+  /// Writes the factor by which the rule multiplies each entry of a direction, besides the learning
+  /// rate: the factor on the entry's rate, divided by sqrt(u) + epsilon if the rule has a second
+  /// moment. Returns false if such a rule has no second moment yet.
   [[nodiscard]] bool step_scales(StateView x, double t, std::span<double> scales) const;
 
-  // Capabilities of the System, on its part of the state.
+  // Capabilities of the System, applied to its part of the state.
   void event_functions(StateView x, double t, std::span<double> values) const override;
   [[nodiscard]] double event_height(std::size_t event, StateView x, double t) const override;
   [[nodiscard]] double rough_event_height(std::size_t event, StateView x, double t, double low,
@@ -88,51 +89,52 @@ class Trained final : public System,
   [[nodiscard]] RuleClock<double> clock() const {
     return {plan_.numbers, plan_.rule->corrects_bias};
   }
-  /// Why there are no lanes; empty: there are.
+  /// Reason why there are no lanes; empty if there are lanes.
   [[nodiscard]] std::string why_no_lanes() const;
 
   /// Adds fields for the moments of all blocks.
   void record_moments();
 
   std::unique_ptr<System> system_;
-  std::optional<SystemInfo> info_ = {};  ///< with fields of moments; none: the System's
+  std::optional<SystemInfo> info_ = {};  ///< includes the fields of moments; empty: the same as the
+                                         ///< System's
   std::vector<MomentField> moment_fields_ = {};
   TrainingPlan plan_;
-  Capabilities can_;                            ///< of the System
-  std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of a full batch
+  Capabilities can_;                            ///< capabilities of the System
+  std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of the full batch
   Shape shape_;
-  std::size_t size_;                 ///< of the System's state
-  std::vector<double> rates_;        ///< of its entries; empty: all are 1
-  std::vector<double> zero_;         ///< where its parameters are 0; empty: at 0
-  LaneFormulas lane_formulas_ = {};  ///< of the System, with the rule, where there are any
+  std::size_t size_;                 ///< size of the System's state
+  std::vector<double> rates_;        ///< factors on the rates of its entries; empty: all are 1
+  std::vector<double> zero_;         ///< value of each entry where its parameter is 0; empty: 0
+  LaneFormulas lane_formulas_ = {};  ///< formulas of the System with the rule, if it has lanes
 };
 
-/// Whether the System's coordinates are others than those of the unreduced System; `own` are its
-/// own parameters.
+/// Whether the System uses other coordinates than its unreduced form; `own` are its own parameters.
 bool is_reduced(const SystemInfo& info, const Parameters& own);
 
-/// Options that give unreduced coordinates, for messages: " --coordinates full".
+/// Options that give unreduced coordinates, for messages; example: " --coordinates full".
 std::string unreduced_words(const SystemInfo& info);
 
-/// The System as options of `run` train it; under plain SGD it is returned as it is. `own` are its
-/// own parameters; with --init-optimizer file the moments are those of `start`. Throws UsageError,
-/// with the reason, where its coordinates do not allow the rule, and InputError where the moments
-/// are of another form.
+/// Returns the System as the options of `run` train it; under plain SGD, returns the System
+/// unchanged. `own` are its own parameters. With --init-optimizer file the moments are those of
+/// `start`. Throws UsageError, with the reason, if the coordinates do not allow the rule, and
+/// InputError if the moments have another form.
 std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
                                    const Parameters& own, const LastState* start);
 
-/// Whether the moments go on from those in the file of --init-from.
-bool takes_moments(const Parameters& options);
+/// Whether the moments continue from those in the file of --init-from.
+bool continues_moments(const Parameters& options);
 
-/// Steps of training that the moments have behind them: as the options say or, with
-/// --init-optimizer file and no --optimizer-steps, as `start` does.
-double steps_behind(const Parameters& options, const LastState* start);
+/// Number of training steps that the moments include at the start. The options give it or, with
+/// --init-optimizer file and without --optimizer-steps, `start` does.
+double steps_before_start(const Parameters& options, const LastState* start);
 
-/// Makes a trained System, and its state at time t, that of the System alone; leaves others as they
-/// are. Returns the moments.
-OptimizerState forget_training(std::unique_ptr<System>& system, State& x, double t);
+/// Removes the training rule: replaces a trained System, and its state at time t, by the underlying
+/// System and its state. Leaves other Systems unchanged. Returns the moments.
+OptimizerState remove_training(std::unique_ptr<System>& system, State& x, double t);
 
-/// The System whose gradients are drawn: the one trained, or the System itself.
+/// System whose gradients are drawn: the underlying System of a trained one, otherwise the System
+/// itself.
 const System& source_of_gradients(const System& system);
 
 }  // namespace popflow

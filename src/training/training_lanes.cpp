@@ -33,8 +33,8 @@ bool TrainingLanes::same(const LaneTraining& other) const {
 void TrainingLanes::write_numbers(const TrainingPlan& plan, std::span<double> of) {
   const RuleNumbers<double>& n = plan.numbers;
   const double batch = plan.variance ? static_cast<double>(plan.variance->batch_size) : 1;
-  const double numbers[] = {n.learning_rate, n.beta1,     n.beta2, n.epsilon,
-                            n.coupled,       n.decoupled, n.taken, batch};
+  const double numbers[] = {n.learning_rate, n.beta1,     n.beta2,        n.epsilon,
+                            n.coupled,       n.decoupled, n.steps_before, batch};
   std::copy(std::begin(numbers), std::end(numbers), of.begin());
 }
 

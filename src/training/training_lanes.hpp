@@ -5,11 +5,11 @@
 
 namespace popflow {
 
-/// A training rule in lanes, with numbers of its own in each of them: those of RuleNumbers, then
-/// the batch size where the gradient's variance comes from the System's covariance.
+/// Training rule in lanes, with its own parameters in each lane: RuleNumbers, then the batch size
+/// if the variance of the gradient comes from the System's covariance.
 class TrainingLanes final : public LaneTraining {
  public:
-  /// For a System of `entries`. `rates` are the factors of entries, or empty.
+  /// For a System with `entries` numbers. `rates` are the factors of the entries, or empty.
   TrainingLanes(const TrainingPlan& plan, std::size_t entries, std::vector<double> rates);
 
   [[nodiscard]] LaneSizes sizes() const override;
@@ -19,14 +19,14 @@ class TrainingLanes final : public LaneTraining {
   void noisy_step(const LaneFormulas& formulas, const double* of, double t, double h,
                   std::int64_t steps, bool descends, const double* f, const double* covariance,
                   const double* noise, const double* squares, double* x) const override;
-  /// Writes its numbers for a flow under the plan.
+  /// Writes the parameters of the plan for a flow.
   static void write_numbers(const TrainingPlan& plan, std::span<double> of);
 
  private:
   [[nodiscard]] RuleRows rows(const double* of) const;
   /// Writes the factors on the learning rates at the times of the lanes.
   void write_schedule(const double* t, double* s) const;
-  /// Writes the variances of a minibatch's mean.
+  /// Writes the variances of the mean over a minibatch.
   void write_variances(const double* of, const double* covariance, double* d) const;
 
   const UpdateRule* rule_;

@@ -12,7 +12,7 @@ RateSchedule schedule_of(const Parameters& o) {
   RateSchedule::Options schedule = RateSchedule::parse(o.word("learning-rate-schedule"));
   const double eta = o.real("learning-rate");
   if (o.has("warmup") && o.has("warmup-steps"))
-    throw UsageError("--warmup and --warmup-steps exclude each other; give one of them");
+    throw UsageError("--warmup and --warmup-steps exclude each other; give only one of them");
   if (o.has("warmup")) schedule.warmup = o.real("warmup");
   if (o.has("warmup-steps")) schedule.warmup = eta * static_cast<double>(o.integer("warmup-steps"));
   schedule.final_rate = o.real("final-rate");
@@ -28,7 +28,7 @@ RateSchedule schedule_of(const Parameters& o) {
                      " needs an end: give --schedule-length or --t-end");
   }
   if (ends && !(schedule.length > 0))
-    throw UsageError("--schedule-length is " + shortest(schedule.length) + "; it must be above 0");
+    throw UsageError("--schedule-length is " + shortest(schedule.length) + "; it must be positive");
   return RateSchedule(std::move(schedule));
 }
 
@@ -52,14 +52,16 @@ std::vector<std::pair<std::string, double>> rates_of(const std::string& words) {
   return rates;
 }
 
-/// None in modes whose second moment sees the noise of each step itself.
+/// Variance that the rule must be told. Empty in modes in which the second moment sees the noise of
+/// each step itself.
 std::optional<GradientVariance::Options> variance_of(const Parameters& o) {
   const std::string& mode = o.word("mode");
   const bool flow = mode == "flow" && o.flag("batch-noise-in-variance");
   const bool sde = mode == "sde" && o.word("method") != "gradient_descent";
   if (!flow && !sde) return std::nullopt;
   GradientVariance::Options variance;
-  // Not that of the noise: runs of an ensemble, and cells with noise of their own, share a System.
+  // The samples use the seed of the problem, not that of the noise, because runs of an ensemble and
+  // cells with their own noise share a System.
   variance.batch_size = o.integer("batch-size");
   variance.seed = static_cast<std::uint64_t>(o.integer("problem-seed"));
   if (o.has("noise-samples")) variance.samples = o.integer("noise-samples");
@@ -74,13 +76,14 @@ void interpolate_by_svag(TrainingPlan& plan, std::int64_t l) {
   if (l < 2) return;
   const bool plain = plan.rule == &update_rules().front();
   if (!plain && plan.rule != &update_rule("momentum"))
-    throw UsageError("--svag interpolates sgd and momentum, not " + std::string(plan.rule->name) +
-                     ", whose SDE is no limit of such steps; --svag 1 takes any rule");
+    throw UsageError("--svag is available for --optimizer sgd and momentum, not " +
+                     std::string(plan.rule->name) +
+                     ", because its steps do not converge to its SDE; use --svag 1");
   if (plain) return;
   const double beta = math::pow(plan.numbers.beta1, 1 / static_cast<double>(l));
-  plan.stretch = (1 - beta) / (1 - plan.numbers.beta1);
+  plan.step_factor = (1 - beta) / (1 - plan.numbers.beta1);
   plan.numbers.beta1 = beta;
-  plan.numbers.decoupled /= plan.stretch;  // decays by the length of a step
+  plan.numbers.decoupled /= plan.step_factor;  // the decay acts on the length of a step
 }
 
 bool is_plain(const Parameters& options) {
@@ -99,7 +102,7 @@ std::optional<TrainingPlan> training_plan(const Parameters& options) {
   plan.rates = rates_of(options.has("rates") ? options.word("rates") : "");
   RuleNumbers<double>& numbers = plan.numbers;
   const std::string decay = options.has("decay") ? options.word("decay") : "";
-  const bool beside = decay.empty() ? plan.rule->decays_beside : decay == "decoupled";
+  const bool beside = decay.empty() ? plan.rule->decouples_decay : decay == "decoupled";
   if (options.has("weight-decay"))
     (beside ? numbers.decoupled : numbers.coupled) = options.real("weight-decay");
   if (plan.rule == &update_rules().front() && plan.schedule.is_constant() && plan.rates.empty() &&
@@ -115,8 +118,8 @@ std::optional<TrainingPlan> training_plan(const Parameters& options) {
   if (plan.rule->is_adaptive()) plan.variance = variance_of(options);
   if (plan.rule->takes_signs && options.word("mode") == "flow" && !plan.variance)
     throw UsageError("--optimizer " + std::string(plan.rule->name) +
-                     ": at full batch its flow jumps where a gradient changes its sign; "
-                     "--batch-noise-in-variance gives the flow at --batch-size");
+                     ": its full-batch flow jumps where a gradient changes its sign; use "
+                     "--batch-noise-in-variance, which smooths the flow for --batch-size");
   return plan;
 }
 

@@ -10,7 +10,7 @@ namespace popflow {
 
 namespace {
 
-/// The rows of a rule as arrays of Packs.
+/// Rows of a rule as arrays of Packs.
 template <std::size_t width>
 struct PacksOf {
   using Number = BasicPack<width>;
@@ -23,14 +23,14 @@ struct PacksOf {
   }
 };
 
-/// Calls that take Packs of every width.
+/// Base of functions that accept Packs of every width.
 struct AnyWidth {
   template <std::size_t>
   static constexpr bool takes = true;
 };
 
-/// A step of one trajectory, sixteen entries at a time: a state that is large takes as long for
-/// the roots and divisions of Adam as for its gradients. Same bits as entry by entry.
+/// Step of one trajectory, sixteen entries at a time: in a large state the roots and divisions of
+/// Adam take as long as its gradients. The result has the same bits as entry by entry.
 template <class Rule>
 struct StepEntries : AnyWidth {
   template <std::size_t width>
@@ -41,7 +41,7 @@ struct StepEntries : AnyWidth {
     const std::size_t packed = alike ? of.number / kLanes * kLanes : 0;
     const RuleInstant<Number> wide = widened<Number>(now);
     for (std::size_t i = 0; i < packed; i += kLanes) {
-      // Rows of x, m, u and g: the arrays themselves need not be aligned.
+      // Rows of x, m, u and g, copied because the arrays need not be aligned.
       alignas(64) double rows[4][kLanes];
       double* const arrays[] = {to.x, to.m, to.u};
       constexpr bool has[] = {true, Rule::kHasM, Rule::kHasU};
@@ -97,8 +97,8 @@ struct NoisyStepRows : AnyWidth {
   }
 };
 
-// Limits of stability, by the characteristic polynomials of the steps along an eigenvector
-// (docs/training.md derives them).
+// Limits of stability, from the characteristic polynomials of the steps along an eigenvector;
+// docs/training.md derives them.
 
 double limit_of_sgd(const RuleNumbers<double>& /*of*/) { return 2; }
 double limit_of_momentum(const RuleNumbers<double>& of) { return 2 * (1 + of.beta1); }
@@ -107,12 +107,12 @@ double limit_of_nesterov(const RuleNumbers<double>& of) {
 }
 double limit_of_adam(const RuleNumbers<double>& of) { return 2 * (1 + of.beta1) / (1 - of.beta1); }
 
-/// A row with the formulas of a rule.
+/// Row of the table with the formulas of a rule.
 template <class Rule>
 UpdateRule of(UpdateRule row) {
   row.has_m = Rule::kHasM;
   row.has_u = Rule::kHasU;
-  if constexpr (Rule::kHasU)  // for its roots and quotients
+  if constexpr (Rule::kHasU)  // faster roots and quotients
     row.step = lanes::widest<StepEntries<Rule>, const RuleInstant<double>&, const RuleEntries&,
                              const double*, RuleArrays<double>>();
   else
@@ -130,35 +130,36 @@ UpdateRule of(UpdateRule row) {
 std::span<const UpdateRule> update_rules() {
   static const std::array all = {
       of<rules::Sgd>({.name = "sgd",
-                      .meaning = "plain steps along the minibatch direction",
+                      .meaning = "plain steps along the gradient of the minibatch",
                       .source = "Li, Tai, E 2017, arXiv 1511.06251",
                       .stability = limit_of_sgd}),
       of<rules::Momentum>({.name = "momentum",
-                           .meaning = "heavy ball, with --momentum",
+                           .meaning = "momentum (heavy ball), set by --momentum",
                            .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
                            .stability = limit_of_momentum}),
       of<rules::Nesterov>({.name = "nesterov",
-                           .meaning = "Nesterov's, as PyTorch writes it",
+                           .meaning = "Nesterov's momentum, in the form of PyTorch",
                            .source = "Nesterov 1983; Sutskever et al. 2013",
                            .stability = limit_of_nesterov}),
-      of<rules::RmsProp>({.name = "rmsprop",
-                          .meaning = "by the root of a mean of squares, with --beta2",
-                          .source = "Tieleman, Hinton 2012",
-                          .default_beta2 = 0.99,
-                          .stability = limit_of_sgd}),
+      of<rules::RmsProp>(
+          {.name = "rmsprop",
+           .meaning = "gradients divided by the root of their mean square, set by --beta2",
+           .source = "Tieleman, Hinton 2012",
+           .default_beta2 = 0.99,
+           .stability = limit_of_sgd}),
       of<rules::Adam>({.name = "adam",
-                       .meaning = "both moments, their bias corrected",
+                       .meaning = "both moments, with bias correction",
                        .source = "Kingma, Ba 2015, arXiv 1412.6980",
                        .corrects_bias = true,
                        .stability = limit_of_adam}),
       of<rules::Adam>({.name = "adamw",
-                       .meaning = "adam, with weight decay beside it",
+                       .meaning = "adam with decoupled weight decay",
                        .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
                        .corrects_bias = true,
-                       .decays_beside = true,
+                       .decouples_decay = true,
                        .stability = limit_of_adam}),
       of<rules::SignSgd>({.name = "signsgd",
-                          .meaning = "by the signs of gradients",
+                          .meaning = "steps along the signs of gradients",
                           .source = "Bernstein et al. 2018, arXiv 1802.04434",
                           .takes_signs = true}),
   };
