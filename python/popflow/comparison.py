@@ -13,8 +13,8 @@ from .errors import InputError
 from .files import open_file
 
 # Names of the questions in the printed table.
-QUESTIONS = {"range": "mean", "depth": "how far down", "share": "share of runs",
-             "time": "when"}
+QUESTIONS = {"range": "mean", "depth": "geometric mean", "share": "share of runs",
+             "time": "median time"}
 
 
 class Comparison(xarray.Dataset):

@@ -188,7 +188,7 @@ ExitCode compare_rungs(const Program& program, const std::vector<std::string>& a
   const bool from = has_option(args, "--from");
   // With files of other programs, popflow computes the rungs of the named system itself.
   const bool computes = from && (!args.front().starts_with('-') || has_option(args, "--config")) &&
-                        all_of_others(value_of(args, "--from"));
+                        all_external(value_of(args, "--from"));
   if (from && !computes) {
     require_one_process("a comparison of files");
     return compare_finished(program, args);

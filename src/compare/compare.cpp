@@ -37,7 +37,7 @@ namespace popflow {
 
 namespace {
 
-/// Attribute of each rung that starts from a file; identifies its start when the comparison is
+/// Attribute of each rung that starts from a file; identifies the start when the comparison is
 /// resumed.
 constexpr const char* kStart = "start";
 
@@ -45,13 +45,14 @@ std::string join_path(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
 }
 
-/// A comparison as planned, before it runs.
+/// Comparison as planned, before it runs.
 struct ComparisonPlan {
   RunConfig config;
-  std::vector<Trajectories> given;  ///< rungs that others computed, after the others
+  std::vector<Trajectories> given;  ///< external rungs, after popflow's own
   std::vector<Ladder> ladders;
 
-  /// With `recorded`, a comparison that is resumed, others' rungs are read from that file.
+  /// With `recorded`, the file of a comparison that is resumed, external rungs are read from that
+  /// file.
   ComparisonPlan(RunConfig from, const Catalogue& catalogue, Workers& workers,
                  const std::string& recorded = "")
       : config(std::move(from)),
@@ -62,7 +63,7 @@ struct ComparisonPlan {
     if (checks_noise()) (void)noise_rung();
     if (!config.options.has("state")) cut_states();
   }
-  /// Limits the states recorded by all rungs together to what a single run may record.
+  /// Limits the states that all rungs together record to those that a single run may record.
   void cut_states() {
     double bytes = 0;
     each_rung([&](Rung& rung) {
@@ -75,11 +76,11 @@ struct ComparisonPlan {
       for (Rung& rung : ladder.rungs) call(rung);
   }
   [[nodiscard]] bool checks_noise() const { return config.options.flag("check-noise"); }
-  /// The first rung with a noise model.
+  /// Returns the first rung with a noise model.
   [[nodiscard]] const Rung& noise_rung() const {
     for (const Rung& rung : ladders.front().rungs)
       if (std::holds_alternative<SdePlan>(rung.experiment->plan.mode)) return rung;
-    throw UsageError("--check-noise is for rungs with a noise model (sde, sde2, gd); --rungs " +
+    throw UsageError("--check-noise needs a rung with a noise model (sde, sde2 or gd); --rungs " +
                      config.options.word("rungs") + " has none");
   }
   [[nodiscard]] std::size_t runs() const {
@@ -89,12 +90,12 @@ struct ComparisonPlan {
     return all;
   }
   [[nodiscard]] GroupSpec layout() const;
-  /// The system with the observables that are compared.
+  /// Returns the system with the observables that are compared.
   [[nodiscard]] SystemInfo compared() const {
     const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
     return given.empty() ? info : with_observables_of(info, given);
   }
-  /// Times of all rungs, others' included.
+  /// Returns the times of all rungs, including external ones.
   [[nodiscard]] std::vector<TimesOf> times() const {
     std::vector<TimesOf> times;
     for (const Rung& rung : ladders.front().rungs)
@@ -108,7 +109,7 @@ struct ComparisonPlan {
                                                const std::string& recorded);
 };
 
-/// Reads the rungs of --from, at whose times the others are then recorded.
+/// Reads the rungs of --from; popflow's own rungs are recorded at their times.
 std::vector<Trajectories> ComparisonPlan::given_rungs(RunConfig& config, const SystemInfo& system,
                                                       const std::string& recorded) {
   Parameters& options = config.options;
@@ -116,27 +117,27 @@ std::vector<Trajectories> ComparisonPlan::given_rungs(RunConfig& config, const S
   if (!options.has("from")) return given;
   if (options.has("learning-rates"))
     throw UsageError(
-        "--learning-rates compares rungs at several learning rates, and --from names "
-        "trajectories at one; leave out one of them");
+        "--learning-rates compares rungs at several learning rates, but the trajectories of --from "
+        "have a single one; leave out one of the two options");
   for (const char* name : {"saves", "save-spacing", "save-first", "save-at", "t-end", "steps"})
     if (options.given(name) && recorded.empty())
       throw UsageError(std::string("--") + name +
-                       " has no place beside --from: the rungs are recorded at the times of the "
-                       "files that it names");
+                       " excludes --from: the rungs are recorded at the times of the files that "
+                       "--from names; leave it out");
   const std::vector<FinishedFile> files = finished_files(options.word("from"));
   require_different_words(files);
   for (const FinishedFile& file : files) {
     require_free_word(file);
     if (own_rung(system, file.word) != nullptr)
-      throw UsageError("--from names " + file.path + " " + file.word + ", which is a rung of " +
-                       system.name + "'s; give it another name");
+      throw UsageError("--from names " + file.path + " " + file.word + ", but " + system.name +
+                       " has a rung of this name; choose another name");
     given.push_back(
         recorded.empty()
             ? read_trajectories(file, &system, options.real("learning-rate"))
             : read_trajectories({file.word, recorded}, &system, {}, rung_group(file.word)));
   }
   std::vector<double> times = given.front().times;
-  for (const Trajectories& of : given)  // no longer than the shortest
+  for (const Trajectories& of : given)  // no longer than the shortest file
     while (times.back() > of.times.back() && times.size() > 2) times.pop_back();
   for (const char* name : {"saves", "save-spacing", "save-first", "steps"}) options.unset(name);
   options.resolve("t-end", times.back());
@@ -144,8 +145,8 @@ std::vector<Trajectories> ComparisonPlan::given_rungs(RunConfig& config, const S
   return given;
 }
 
-/// Hash of a system's start; equal only for equal starts.
-std::string mark_of_start(const System& system) {
+/// Returns a hash of a system's start; only equal starts have equal hashes.
+std::string start_hash(const System& system) {
   const StartState start(system);
   const std::uint64_t of_state = XXH3_64bits(start.x.data(), start.x.size() * sizeof(double));
   return text::hexadecimal(
@@ -160,22 +161,21 @@ GroupSpec ladder_group(const Ladder& ladder, const ComparisonOptions& options) {
     run.name = rung.group;
     run.attributes.push_back({"rung", rung.word});
     if (rung.experiment->config.options.has("init-from"))
-      run.attributes.push_back({kStart, mark_of_start(*rung.experiment->system)});
+      run.attributes.push_back({kStart, start_hash(*rung.experiment->system)});
     group.groups.push_back(std::move(run));
   }
   group.groups.push_back(comparison_group(ladder, options));
   return group;
 }
 
-/// Options of the one ladder, compared at the times that all rungs have.
-ComparisonOptions options_beside_others(const ComparisonPlan& plan,
-                                        const ComparisonOptions& given) {
+/// Returns the options of the only ladder, which is compared at the times that all rungs have.
+ComparisonOptions external_options(const ComparisonPlan& plan, const ComparisonOptions& given) {
   ComparisonOptions options = options_of(plan.ladders.front(), given);
   options.times = common_times(plan.times()).times;
   return options;
 }
 
-/// Words of all rungs, others' included.
+/// Returns the words of all rungs, including external ones.
 std::vector<std::string> words_of(const ComparisonPlan& plan) {
   std::vector<std::string> words;
   for (const Rung& rung : plan.ladders.front().rungs) words.push_back(rung.word);
@@ -183,13 +183,12 @@ std::vector<std::string> words_of(const ComparisonPlan& plan) {
   return words;
 }
 
-/// Adds the rungs of others to the layout of the one ladder.
+/// Adds the external rungs to the layout of the only ladder.
 void add_given(const ComparisonPlan& plan, const ComparisonOptions& options, GroupSpec& root) {
   const SystemInfo compared = plan.compared();
   const Ladder& ladder = plan.ladders.front();
-  GroupSpec comparison =
-      comparison_group(compared, words_of(plan), ladder.learning_rate,
-                       options_beside_others(plan, options), happenings_of(ladder));
+  GroupSpec comparison = comparison_group(compared, words_of(plan), ladder.learning_rate,
+                                          external_options(plan, options), happenings_of(ladder));
   mark_trajectories(comparison, plan.given, compared);
   root.groups.pop_back();
   for (const Trajectories& of : plan.given) root.groups.push_back(trajectories_group(of, compared));
@@ -216,7 +215,7 @@ GroupSpec ComparisonPlan::layout() const {
                          {{"rungs", joined(words)},
                           {"settings", static_cast<std::int64_t>(ladders.size())},
                           {"run_groups", joined(groups)},
-                          // The path at which --problem finds a problem.
+                          // Path at which --problem finds a problem.
                           {"problem", groups.front() + "/problem"}});
   if (checks_noise()) root.groups.push_back(noise_group(noise_rung()));
   root.groups.push_back(parameters_group(config));
@@ -225,22 +224,23 @@ GroupSpec ComparisonPlan::layout() const {
   return root;
 }
 
-/// Throws InputError if a rung's start differs from the recorded one because the file that it
-/// started from has changed.
+/// Throws InputError if a rung's start differs from the recorded one, because the file with the
+/// start has changed.
 void require_same_starts(const ComparisonPlan& plan, const std::string& path) {
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) {
       const DataFile group(path, join_path(ladder.group, rung.group));
-      if (group.text_attribute("", kStart) != mark_of_start(*rung.experiment->system))
-        throw InputError(path + " was begun from another start than --init-from " +
+      if (group.text_attribute("", kStart) != start_hash(*rung.experiment->system))
+        throw InputError(path + " began from another start than the one that --init-from " +
                          plan.config.options.text("init-from") +
-                         " holds now; it can be resumed with that file as it was");
+                         " has now; restore that file to resume the comparison");
     }
 }
 
 Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
 
-/// Warnings of the rungs' systems, each once, with the rungs concerned unless it concerns all.
+/// Returns the warnings of the rungs' systems, each once; a warning that does not concern all rungs
+/// names its rungs.
 std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;
   for (const Rung& rung : rungs) {
@@ -261,9 +261,9 @@ std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
   return warnings;
 }
 
-/// Message about the states in a file of so many bytes, if the user has not chosen what to keep:
-/// names the rungs that keep few, or says that there are many.
-std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
+/// Returns a note on the states in a file of `bytes` bytes, if the user has not chosen which states
+/// to keep: names the rungs that keep few states, or says that there are many.
+std::string states_note(const std::vector<Ladder>& ladders, double bytes) {
   constexpr double kLarge = 256.0 * 1024 * 1024;
   std::vector<std::string> cut;
   bool all = false;
@@ -277,15 +277,15 @@ std::string said_of_states(const std::vector<Ladder>& ladders, double bytes) {
   if (!cut.empty()) return cut_states_note(text::join(cut, ", "));
   if (!all || bytes < kLarge) return "";
   return "the file will take " + describe_bytes(bytes) +
-         ", with the states of all runs at all saves; --state ends, which keeps the first and the "
-         "last, makes it smaller, and changes no number of the comparison";
+         " because it has the states of all runs at all saves; --state ends keeps the first and "
+         "the last only and changes no number of the comparison";
 }
 
 bool is_done(const DataFile& group) {
   return !is_unfinished(group.text_attribute("", "status").value_or(""));
 }
 
-/// Whether a rung ended before everything that is compared was recorded.
+/// Returns whether a rung ended before everything that is compared was recorded.
 bool ended_early(const Outcome& outcome) {
   const ExitCode code = exit_code(outcome.kind);
   return code == ExitCode::limit || code == ExitCode::diverged;
@@ -301,14 +301,15 @@ void note_end(const Outcome& outcome, const std::string& rung, Outcome& worst) {
 }
 
 /// Warns of rungs that ended early; returns the exit code.
-ExitCode warn_of_end(const Outcome& runs, const std::string& path, Screen& screen) {
+ExitCode warn_of_early_end(const Outcome& runs, const std::string& path, Screen& screen) {
   if (!ended_early(runs)) return ExitCode::success;
-  screen.warning(path + ": " + runs.message + "; what is compared ends there");
+  screen.warning(path + ": " + runs.message + "; the comparison ends there");
   return exit_code(runs.kind);
 }
 
-/// Relative work of a run of each rung, for the progress display. A flow takes next to nothing
-/// compared with noisy runs; counted as one of them, it would predict far too early an end.
+/// Returns the relative work of a run of each rung, for the progress display. A flow takes very
+/// little time compared with noisy runs; counted as one of them, it would predict far too early an
+/// end.
 std::vector<double> work_of(const ComparisonPlan& plan) {
   std::vector<double> work;
   bool noisy = false;
@@ -327,7 +328,7 @@ struct RecordedRung {
   std::unique_ptr<RecordedRuns> runs = {};  ///< null for a rung that has not begun
 };
 
-/// Recorded state of all rungs, in order.
+/// Returns the recorded state of all rungs, in order.
 std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::string& path) {
   std::vector<RecordedRung> all;
   for (Ladder& ladder : plan.ladders)
@@ -344,13 +345,13 @@ std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::str
   return all;
 }
 
-/// Whether several ranks share the rung's runs.
+/// Returns whether several ranks share the rung's runs.
 bool is_shared(const Rung& rung, const RecordedRung* before) {
   return !rung.exact() && (before == nullptr || !before->ended);
 }
 
-/// Runs the rungs that are not finished. `before` is empty, or has an entry for each rung. For the
-/// first rank.
+/// Runs the rungs that are not finished; called by the first rank. `before` is empty, or has an
+/// entry for each rung.
 Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
                   const std::vector<RecordedRung>& before, Ranks& ranks, Screen& screen) {
   Outcome worst;
@@ -382,7 +383,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
       });
       close_run(group, ending, experiment, provenance);
       if (ending.outcome.kind == Outcome::Kind::interrupted) {
-        dismiss(ranks);  // a rung of one rank may have been
+        dismiss(ranks);  // the rung may have been computed by this rank alone
         return ending.outcome;
       }
       note_end(ending.outcome, rung.word, worst);
@@ -392,7 +393,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
   return worst;
 }
 
-/// Computes the shares of every rung that the first rank assigns. For all other ranks.
+/// Computes the shares of every rung that the first rank assigns; called by all other ranks.
 void compute_for_first_rank(ComparisonPlan& plan, const std::vector<RecordedRung>& before,
                             Ranks& ranks, Screen& screen) {
   const InterruptGuard guard;
@@ -410,8 +411,9 @@ void compute_for_first_rank(ComparisonPlan& plan, const std::vector<RecordedRung
     }
 }
 
-/// Selects from the paths of popflow's rungs what others' trajectories have, and adds these.
-std::vector<RungPaths> beside_others(const ComparisonPlan& plan, const SystemInfo& system,
+/// Selects the paths of popflow's rungs at the times and for the observables of external
+/// trajectories, and adds the latter.
+std::vector<RungPaths> with_external(const ComparisonPlan& plan, const SystemInfo& system,
                                      const SystemInfo& compared, const CommonTimes& common,
                                      const std::vector<Subject>& happenings,
                                      std::vector<RungPaths> paths) {
@@ -431,7 +433,7 @@ std::vector<RungPaths> beside_others(const ComparisonPlan& plan, const SystemInf
   return paths;
 }
 
-/// Values over a rung's times, at those that all rungs have.
+/// Selects a rung's values at the times that all rungs have.
 std::vector<double> values_at(const std::vector<double>& values,
                               const std::vector<std::size_t>& columns) {
   std::vector<double> result;
@@ -451,7 +453,7 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
     const CommonTimes common = others ? common_times(plan.times()) : CommonTimes();
     TrajectoryGroup group(file, join_path(ladder.group, "comparison"));
     const ComparisonOptions options =
-        others ? options_beside_others(plan, given) : options_of(ladder, given);
+        others ? external_options(plan, given) : options_of(ladder, given);
     const std::vector<Subject> happenings = happenings_of(ladder);
     std::vector<RungPaths> paths;
     for (const Rung& rung : ladder.rungs)
@@ -475,11 +477,10 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
     }
     if (others) {
       const std::size_t computed = paths.size();
-      paths = beside_others(plan, info, compared, common, happenings, std::move(paths));
+      paths = with_external(plan, info, compared, common, happenings, std::move(paths));
       std::vector<std::string> names;
       for (const TimesOf& rung : plan.times()) names.push_back(rung.name);
-      for (const std::string& warning :
-           warnings_of_starts(names, computed, common, compared, paths))
+      for (const std::string& warning : start_warnings(names, computed, common, compared, paths))
         screen.warning(warning);
     }
     comparisons.push_back(compare_rungs(paths, compared, options, workers, happenings));
@@ -514,7 +515,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
        {"", "status_message",
         cut ? outcome.message
             : "all rungs were compared" +
-                  (runs.message.empty() ? "" : ", as far as they came; " + runs.message)},
+                  (runs.message.empty() ? "" : ", up to their ends; " + runs.message)},
        {"provenance", "ended", timestamp()},
        {"provenance", "wall_time", provenance.before + wall.count()}});
   if (cut) {
@@ -522,11 +523,12 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
     return exit_code(outcome.kind);
   }
   screen.result(describe_comparison(DataFile(file.path())));
-  return warn_of_end(runs, file.path(), screen);
+  return warn_of_early_end(runs, file.path(), screen);
 }
 
-/// Names the given options that have no effect on any rung; empty if each affects at least one.
-std::string idle_on_all(const std::vector<Rung>& rungs, const RunConfig& config) {
+/// Returns a note on the given options that have no effect on any rung; empty if each affects at
+/// least one.
+std::string no_effect_note(const std::vector<Rung>& rungs, const RunConfig& config) {
   std::vector<std::string> words, idle;
   for (const Rung& rung : rungs) words.push_back(rung.word);
   for (const Parameters* given : {&config.options, &config.own})
@@ -567,11 +569,11 @@ void print_notes(const RunConfig& config, const ComparisonPlan& plan, double byt
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (!plan.given.empty()) {
     const std::vector<TimesOf> times = plan.times();
-    if (const std::string said = said_of_times(common_times(times), times); !said.empty())
+    if (const std::string said = common_times_note(common_times(times), times); !said.empty())
       screen.message(said);
     for (const std::string& left_out :
-         said_of_left_out(plan.ladders.front().rungs.front().experiment->system->info(),
-                          plan.compared(), plan.given))
+         left_out_notes(plan.ladders.front().rungs.front().experiment->system->info(),
+                        plan.compared(), plan.given))
       screen.message(left_out);
   }
   if (const std::string start = start_note(config.options); !start.empty()) screen.message(start);
@@ -582,11 +584,12 @@ void print_notes(const RunConfig& config, const ComparisonPlan& plan, double byt
       screen.message(end);
       break;
     }
-  if (const std::string unused = idle_on_all(plan.ladders.front().rungs, config); !unused.empty())
+  if (const std::string unused = no_effect_note(plan.ladders.front().rungs, config);
+      !unused.empty())
     screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
     screen.warning(path + ": " + warning);
-  if (const std::string states = said_of_states(plan.ladders, bytes);
+  if (const std::string states = states_note(plan.ladders, bytes);
       !states.empty() && !config.options.has("state"))
     screen.message(states);
   std::vector<const Experiment*> experiments;
@@ -631,7 +634,7 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
     const double bytes = file_bytes(layout);
     print_notes(config, *plan, bytes, path, ranks.size(), screen);
     require_disk(path, bytes);
-    // Up to here a signal ends the program at once, because nothing needs to be kept.
+    // Before this point a signal ends the program at once, because nothing needs to be kept.
     guard.emplace();
     return std::make_unique<TrajectoryFile>(
         TrajectoryFile::create(path, layout, options.flag("force")));
@@ -650,7 +653,7 @@ ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& sc
 
 namespace {
 
-/// Reports how a finished comparison ended.
+/// Prints how a finished comparison ended.
 ExitCode report_finished(const std::string& path, Screen& screen) {
   screen.message(path + " is finished (complete): nothing to do");
   const DataFile finished(path);
@@ -661,11 +664,11 @@ ExitCode report_finished(const std::string& path, Screen& screen) {
     for (const auto& group :
          text::split_words(finished.text_attribute("", "run_groups").value_or("")))
       note_end(recorded_outcome(DataFile(path, group)), group, runs);
-  warn_of_end(runs, path, screen);
+  warn_of_early_end(runs, path, screen);
   return ExitCode::success;
 }
 
-/// Configuration of the comparison in a file, as it is to be resumed.
+/// Returns the configuration with which the comparison in a file is resumed.
 RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& options,
                                const Catalogue& catalogue) {
   const std::string name = before.text_attribute("", "system").value_or("");
@@ -674,8 +677,8 @@ RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& opti
                                     before.text_attribute("parameters", "config").value_or(""),
                                     before.path());
   });
-  // The file's own problem replaces the options that made it. A start from another file is stored
-  // only in that file.
+  // The file's own problem replaces the options that made it, unless the start is from another
+  // file: that start is stored only there.
   if (!config.options.has("init-from")) use_own_problem(config, before, catalogue.info(name));
   if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
@@ -693,8 +696,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     if (settled()) return true;
     if (!ranks.first()) return false;
     file = TrajectoryFile::open(path);
-    // Only now is it certain that no other process writes the file; one may have finished it
-    // meanwhile.
+    // Settle again: until the file was opened, another process may have finished it.
     return settled();
   });
   ranks.require_same(finished ? "finished" : "unfinished");
@@ -739,8 +741,8 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
 ExitCode resume_comparison(const std::string& path, const ResumeOptions& options,
                            const Catalogue& catalogue, Screen& screen) {
   if (options.t_end)
-    throw UsageError("--t-end: a comparison cannot be extended; run '" + screen.program() +
-                     " compare' again");
+    throw UsageError("--t-end: a comparison cannot be extended; run a new one by '" +
+                     screen.program() + " compare'");
   return with_ranks(Ranks::Connect::directly, [&](Ranks& ranks) {
     return resume_on(ranks, path, options, catalogue, screen);
   });

@@ -9,7 +9,7 @@
 
 namespace popflow {
 
-/// Runs the rungs named in `config` (from parse_compare()) into one file, compares them, and shows
+/// Runs the rungs named in `config` (from parse_compare()) into one file, compares them, and prints
 /// the table. Throws as run_experiment() does.
 ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
 

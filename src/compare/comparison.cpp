@@ -31,7 +31,7 @@ std::vector<double> rates_of(const std::vector<Ladder>& ladders) {
   return rates;
 }
 
-/// The coordinate variable `rung` with its words.
+/// Makes the coordinate variable `rung` with its words.
 DimensionSpec rung_dimension(const std::vector<std::string>& words) {
   DimensionSpec d = places("rung", words.size(), "rung; the words are in flag_meanings",
                            DimensionSpec::Coordinate::flags);
@@ -83,7 +83,7 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
   RungRuns result{exact, std::vector<bool>(runs, false),
                   std::vector<double>(runs, std::numeric_limits<double>::infinity())};
   if (exact) {
-    // A single run that stopped early has its last time in place of a planned one.
+    // A single run that stopped early has the time of its stop in place of a planned one.
     const std::vector<double> own = group.reals("time", times.size());
     for (std::size_t t = times.size(); t-- > 0;)
       if (own[t] < times[t] - kSameTime * std::abs(times.back())) result.stop.front() = own[t];
@@ -93,7 +93,8 @@ RungRuns read_runs(const DataFile& group, std::size_t runs, bool exact,
   }
   const std::vector<std::int64_t> status = group.read("status").integers;
   if (status.size() != runs)
-    throw InputError(group.path() + " is damaged: 'status' has another shape");
+    throw InputError(group.path() +
+                     " is damaged: the shape of 'status' does not match the number of runs");
   for (std::size_t run = 0; run < runs; ++run)
     result.diverged[run] = is(status[run], Status::diverged);
   result.stop = group.reals("stop_time", runs);
@@ -105,7 +106,7 @@ Paths read_observable(const DataFile& group, const std::string& name, const Rung
   std::vector<std::size_t> shape = {times.size()};
   if (!runs.exact) shape.insert(shape.begin(), runs.diverged.size());
   if (group.shape(name) != shape)
-    throw InputError(group.path() + " is damaged: '" + name + "' has another shape");
+    throw InputError(group.path() + " is damaged: '" + name + "' has the wrong shape");
   return runs.paths(group.read(name, shape).values, times);
 }
 
@@ -160,7 +161,7 @@ double divergence_p_value(const Divergence& first, const Divergence& second) {
                              times_second * second.diverged, times_second * second.runs);
 }
 
-std::vector<bool> diverge_otherwise(const std::vector<Divergence>& rungs, double level) {
+std::vector<bool> divergence_differs(const std::vector<Divergence>& rungs, double level) {
   std::vector<bool> found;
   for (const auto& [i, j] : pairs_of(rungs.size()))
     found.push_back(rejects(divergence_p_value(rungs[i], rungs[j]), level));
@@ -219,7 +220,7 @@ std::vector<Statement> judge_all(const RungNumbers& rungs, const SystemInfo& inf
     statements.push_back(judge_share(happenings[h], times, options));
     statements.push_back(judge_time(happenings[h], times, options));
   }
-  settle(statements, diverge_otherwise(rungs.divergences, options.level), options.level);
+  settle(statements, divergence_differs(rungs.divergences, options.level), options.level);
   return statements;
 }
 
@@ -323,7 +324,7 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
                                     verdict_words));
     add("_runs_needed", {"pair"},
         "estimated number of runs needed for a verdict, where it is undecided");
-    if (!asks_how_far_down(info, options.invariants)) continue;
+    if (!has_depth(info, options.invariants)) continue;
     add("_mean_geometric", rungs,
         "geometric mean over runs, values below its rounding raised to it");
     add("_log_ratio", of_pairs, "difference of the logarithms of the geometric means");
@@ -393,8 +394,8 @@ namespace {
 const std::vector<std::pair<std::string, std::string>> kErrors = {
     {"mean", "mean minus sgd's"}, {"variance", "variance minus sgd's"}};
 
-/// Whether both rungs keep an invariant up to rounding, so that any difference between them is
-/// rounding.
+/// Returns whether both rungs keep an invariant up to rounding, so that any difference between them
+/// is rounding.
 bool kept_by_both(const Moments& first, const Moments& second) {
   const double mean = first.mean.back();
   const double least = kKept * std::max(1.0, std::abs(mean));

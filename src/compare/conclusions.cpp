@@ -16,7 +16,7 @@ namespace {
 using text::rounded;
 using Names = std::vector<std::string>;
 
-/// Largest number of tests of any pair.
+/// Returns the largest number of tests of any pair.
 std::size_t tests_of(const RecordedComparison& of) {
   std::size_t most = 0;
   for (std::size_t p = 0; p < of.pairs().size(); ++p) {
@@ -35,27 +35,29 @@ std::string what_verdicts_mean(const RecordedComparison& of) {
       tests == 0 || !of.asks_all()
           ? ""
           : "'differ' is corrected for the up to " + std::to_string(tests) +
-                " tests of a pair of rungs (Holm), so that one or more of them are wrong with "
-                "probability " +
+                " tests of a pair of rungs (Holm): the probability that any of them is wrong is at "
+                "most " +
                 rounded(1 - of.level()) +
-                " at most; 'differs by' is not: of tests that reject equal means " +
-                rounded(100 * (1 - of.level())) + "% do so by chance. ";
+                ". 'differs by' is not corrected: " + rounded(100 * (1 - of.level())) +
+                "% of the tests reject equal means by chance. ";
   const std::string others =
-      of.asks_all() ? "How far down: the ratio of geometric means stays within a factor of " +
-                          shortest(of.margin("delta_factor")) +
-                          ". Share of runs: those with the event by the end, within " +
-                          rounded(100 * of.margin("delta_share")) +
-                          " points. When: the medians over all runs, within " +
-                          rounded(100 * of.margin("delta_time")) + "% of the time of the " +
-                          of.words()[reference] + ". "
-                    : "The file was written by a version that did not ask when and how far down. ";
+      of.asks_all()
+          ? "Geometric mean: the ratio stays within a factor of " +
+                shortest(of.margin("delta_factor")) +
+                ". Share of runs: the shares of runs with the event by the end differ by "
+                "at most " +
+                rounded(100 * of.margin("delta_share")) +
+                " points. Median time: the medians over all runs differ by at most " +
+                rounded(100 * of.margin("delta_time")) + "% of the time of the " +
+                of.words()[reference] + ". "
+          : "The file is from a version that did not compare median times and geometric means. ";
   return text::paragraph(
       "agree: the difference of the means stays within " + rounded(100 * of.delta()) +
       "% of the observable's range over " + (of.exact(reference) ? "the " : "the mean of ") +
       of.words()[reference] + " at all times, at level " + shortest(of.level()) +
-      ". differ: at some time it certainly does not. 'differs by' is another statement, that equal "
-      "means are rejected at that level, however small the difference is: 'agree, differs by' is "
-      "both. The number is the largest difference over time, in % of the range. " +
+      ". differ: the difference certainly exceeds this margin at some time. 'differs by': equal "
+      "means are rejected at this level, however small the difference is; both can hold ('agree, "
+      "differs by'). The number is the largest difference over time, in % of the range. " +
       others + corrected + "Errors are standard errors.");
 }
 
@@ -64,14 +66,14 @@ std::string of_diverged(const RecordedComparison& of, std::size_t rung) {
   return text::paragraph(of.words()[rung] + ": " + std::to_string(of.diverged(rung)) + " of " +
                          std::to_string(of.runs(rung)) + " runs diverged" +
                          (of.diverged(rung) < of.runs(rung)
-                              ? "; its means are those of the others alone"
-                              : " and are left out: it has no means") +
-                         " (status and stop_time in its group).");
+                              ? "; its means are those of the other runs"
+                              : ", so it has no means") +
+                         " (see status and stop_time in its group).");
 }
 
-/// Largest effect of the solver's step size, in standard errors of the mean.
+/// Describes the largest effect of the solver's step size, in standard errors of the mean.
 std::string of_solver(const RecordedComparison& of, const Names& names, std::size_t rung) {
-  constexpr double kScatter = 1e-9;  // of the range: less scatter counts as none
+  constexpr double kScatter = 1e-9;  // part of the range; less scatter counts as none
   constexpr double kShown = 2;       // standard errors: smaller effects are not reported
   double most = -1;
   bool shown = false;
@@ -94,9 +96,9 @@ std::string of_solver(const RecordedComparison& of, const Names& names, std::siz
   }
   if (most < 0) return "";
   return text::paragraph(
-      of.words()[rung] + ": steps of dt instead of 2 dt on the same Brownian paths move the " +
+      of.words()[rung] + ": steps of dt instead of 2 dt on the same Brownian paths change the " +
       "mean by at most " + sentence +
-      (most > 1 && shown ? ": the solver's error is not negligible; a smaller --dt helps." : "."));
+      (most > 1 && shown ? ". The solver's error is not negligible; choose a smaller --dt." : "."));
 }
 
 /// Lists some of the names.
@@ -108,7 +110,7 @@ std::string named(const Names& names) {
   return text::join(some, ", ");
 }
 
-/// Adds a name unless it is already there: items of a passage share theirs.
+/// Adds a name unless it is already there: the items of a passage have the same name.
 void add(Names& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
@@ -143,10 +145,9 @@ struct Judged {
   }
 };
 
-/// Says until when the rungs agree on how far down an observable goes, and where the noisy rung is
-/// at the end. Also names ratios that are certainly above two or below a half although the ranges
-/// agree.
-void say_how_far_down(const RecordedComparison& of, std::size_t pair, Names& parts) {
+/// Describes until when the geometric means agree, and where the noisy rung is at the end. Also
+/// names ratios that are certainly above two or below a half, even if the ranges agree.
+void describe_ratios(const RecordedComparison& of, std::size_t pair, Names& parts) {
   constexpr double kShown = 2;
   const auto [first, second] = of.pairs()[pair];
   const Statement* range = nullptr;
@@ -158,7 +159,7 @@ void say_how_far_down(const RecordedComparison& of, std::size_t pair, Names& par
     if (!certain) continue;
     const std::size_t noisy = of.exact(second) ? first : second;
     std::string text = (range != nullptr && range->pairs[pair].verdict.kind == Verdict::Kind::agree
-                            ? "although its means agree within the range, "
+                            ? "although the means agree within the range, "
                             : "") +
                        statement.subject.name + " of " + of.words()[second] + " is " +
                        text::digits(j.difference) + " times that of " + of.words()[first] +
@@ -174,14 +175,15 @@ void say_how_far_down(const RecordedComparison& of, std::size_t pair, Names& par
   }
 }
 
-/// Says which rung is good enough for which subject, and how the runs scatter.
+/// Describes for which subjects a rung is good enough, and how its runs scatter.
 std::string use_of(const RecordedComparison& of, const Names& names, std::size_t pair,
                    std::size_t rung) {
   const std::string& word = of.words()[rung];
   Judged judged(of, names, pair);
   if (judged.good.empty() && judged.open.empty() && judged.off.empty())
     return word + " was not compared";
-  if (of.diverge_otherwise(pair)) return word + " is too far off: other shares of its runs diverge";
+  if (of.divergence_differs(pair))
+    return word + " is too far off: the share of its runs that diverge differs";
   const auto part = [](const Names& found, const std::string& sentence) {
     return found.empty() ? "" : sentence + named(found);
   };
@@ -191,22 +193,24 @@ std::string use_of(const RecordedComparison& of, const Names& names, std::size_t
         part(judged.off[Question::range], "too far off in the mean: "),
         part(judged.off[Question::depth], "too far off in how far down: "),
         part(judged.off[Question::share], "too far off in the share of runs: "),
-        part(judged.off[Question::time], "too far off in when: "),
+        part(judged.off[Question::time], "too far off in the median time: "),
         part(judged.open,
-             of.ended_early(names, pair) ? "undecided on " : "undecided, with too few runs, on ")})
+             of.ended_early(names, pair) ? "undecided: " : "undecided, because of too few runs: ")})
     if (!text.empty()) parts.push_back(std::move(text));
   const std::string& other = of.words()[of.centre()];
   if (of.exact(rung))
-    parts.emplace_back("it says nothing of how runs scatter");
+    parts.emplace_back("it does not describe the scatter of runs");
   else if (!judged.other_law.empty())
-    parts.push_back("at the end its runs are distributed unlike those of " + other + " in " +
-                    named(judged.other_law));
+    parts.push_back("at the end, the distribution of its runs differs from that of " + other +
+                    " in " + named(judged.other_law));
   else if (!judged.same_law.empty() && !of.can_differ(pair))
-    parts.emplace_back("its runs are too few to tell how they are distributed at the end");
+    parts.emplace_back("its runs are too few for a test of their distribution at the end");
   else if (!judged.same_law.empty())
-    parts.push_back("at the end the distribution of its runs can't be told from that of " + other);
+    parts.push_back(
+        "at the end, the distribution of its runs does not differ significantly from that of " +
+        other);
   Names ratios;
-  say_how_far_down(of, pair, ratios);
+  describe_ratios(of, pair, ratios);
   std::string sentence = word + " is " + text::join(parts, "; ");
   for (std::string ratio : ratios) {
     ratio.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(ratio.front())));
@@ -223,16 +227,16 @@ std::string describe_caveats(const RecordedComparison& of) {
   std::string page = "\n" + what_verdicts_mean(of);
   for (std::size_t r = 0; r < rungs; ++r) page += of_diverged(of, r);
   for (std::size_t p = 0; p < pairs; ++p)
-    if (of.diverge_otherwise(p))
-      page +=
-          text::paragraph(of.name_of(p) +
-                          ": shares of diverged runs as different as these are rare by chance, "
-                          "and so all verdicts are 'differ', whatever the means of the others.");
+    if (of.divergence_differs(p))
+      page += text::paragraph(
+          of.name_of(p) +
+          ": the shares of diverged runs differ by more than chance explains, so all "
+          "verdicts are 'differ', whatever the means of the other runs.");
   for (std::size_t p = 0; p < pairs; ++p)
     if (const std::size_t last = of.last_time(names, p); last + 1 < of.times().size())
       page += text::paragraph(
-          of.name_of(p) + ": runs stopped early, and so these are compared up to t = " +
-          rounded(of.times()[last]) + " of " + rounded(of.times().back()) + " alone.");
+          of.name_of(p) + ": runs stopped early, so these rungs are compared only up to t = " +
+          rounded(of.times()[last]) + " of " + rounded(of.times().back()) + ".");
   for (std::size_t r = 0; r < rungs; ++r) page += of_solver(of, names, r);
   return page;
 }
@@ -247,7 +251,7 @@ std::string describe_conclusion(const RecordedComparison& of) {
       parts.push_back(use_of(of, names, p, first == centre ? second : first));
   }
   if (parts.empty()) return "";
-  return text::paragraph("In place of " + of.words()[centre] +
+  return text::paragraph("As models of " + of.words()[centre] +
                          ", within these margins: " + text::join(parts, ". ") + ".");
 }
 

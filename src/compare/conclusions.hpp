@@ -6,11 +6,11 @@
 
 namespace popflow {
 
-/// Caveats for a comparison's tables: the meaning of the verdicts, runs that diverged or stopped
-/// early, and the effect of the solvers' step sizes.
+/// Returns caveats for a comparison's tables: the meaning of the verdicts, runs that diverged or
+/// stopped early, and the effect of the solvers' step sizes.
 std::string describe_caveats(const RecordedComparison& of);
 
-/// Says which rung is good enough for which subject.
+/// Returns sentences on which rung is good enough for which subject.
 std::string describe_conclusion(const RecordedComparison& of);
 
 }  // namespace popflow

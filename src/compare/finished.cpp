@@ -24,8 +24,8 @@ namespace popflow {
 
 namespace {
 
-/// Refuses options that have no meaning because nothing is run. The learning rate has one where
-/// others' trajectories count steps.
+/// Refuses options that have no meaning because nothing is run. The learning rate has a meaning if
+/// external trajectories count steps.
 void refuse_options_of_runs(const Parameters& options, bool of_others) {
   constexpr std::array<std::string_view, 13> allowed = {
       "from",   "delta", "delta-time", "delta-share", "delta-factor", "level",   "seed",
@@ -35,30 +35,31 @@ void refuse_options_of_runs(const Parameters& options, bool of_others) {
         std::find(allowed.begin(), allowed.end(), row.name) == allowed.end())
       throw UsageError(
           "--" + row.name +
-          " is for runs yet to be made, and --from compares files that are there; beside "
-          "it there may be --" +
+          " applies to new runs, but --from compares finished files; with --from, the allowed "
+          "options are --" +
           text::join({allowed.begin() + 1, allowed.end()}, ", --"));
 }
 
 }  // namespace
 
-bool all_of_others(const std::string& from) {
+bool all_external(const std::string& from) {
   const std::vector<FinishedFile> files = finished_files(from);
   return std::all_of(files.begin(), files.end(),
-                     [](const FinishedFile& file) { return is_of_others(file.path); });
+                     [](const FinishedFile& file) { return is_external(file.path); });
 }
 
 ExitCode compare_files(const Parameters& options, const std::string& system_name,
                        const std::string& command_line, const Catalogue& catalogue,
                        Screen& screen) {
   const std::vector<FinishedFile> files = finished_files(options.word("from"));
-  // The first file of popflow's own says what is compared; others' files may stand beside it.
+  // The first file of popflow's own determines what is compared; external files may stand beside
+  // it.
   std::vector<std::string> words;
   std::vector<InputFile> inputs;
   std::string first;
   for (const FinishedFile& file : files) {
     inputs.push_back({file.path, "--from"});
-    if (is_of_others(file.path)) {
+    if (is_external(file.path)) {
       require_free_word(file);
       continue;
     }
@@ -79,21 +80,19 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
         blaming_file(first, [&]() -> const SystemInfo& { return catalogue.info(of_first); }),
         with_others ? 1 : 2);
   } else if (files.size() < 2) {
-    throw UsageError("--from names " + files.front().name() +
-                     " alone; give at least two files, or the NAME of a system with --rungs, which "
-                     "are then computed: compare NAME --from " +
-                     files.front().word + "=" + files.front().path + " --rungs flow,sgd");
+    throw UsageError(
+        "--from names " + files.front().name() +
+        " only; give at least two files, or a system and --rungs to compute: compare NAME --from " +
+        files.front().word + "=" + files.front().path + " --rungs flow,sgd");
   }
   if (of_sweeps && with_others)
-    throw InputError(first +
-                     " is the file of a sweep; trajectories of others are compared with "
-                     "runs");
+    throw InputError(first + " is a sweep; external trajectories can only be compared with runs");
   const std::string path =
       options.has("output") ? options.word("output") : of_first + "-compare.h5";
   require_free(path, options);
   refuse_input_as_output(path, inputs);
   if (!system_name.empty() && of_first != system_name)
-    throw InputError(first + " holds a " + (of_sweeps ? "sweep" : "run") + " of " + of_first +
+    throw InputError(first + " is a " + (of_sweeps ? "sweep" : "run") + " of " + of_first +
                      ", not of " + system_name);
   const Provenance provenance;
   const InterruptGuard guard;
@@ -106,8 +105,8 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     if (const std::string warning = rungs->shared_numbers(); !warning.empty())
       screen.warning(warning);
     std::vector<FinishedFile> own = files;
-    std::erase_if(own, [](const FinishedFile& file) { return is_of_others(file.path); });
-    if (const std::string fewer = said_of_left_out(own); !fewer.empty()) screen.message(fewer);
+    std::erase_if(own, [](const FinishedFile& file) { return is_external(file.path); });
+    if (const std::string fewer = left_out_notes(own); !fewer.empty()) screen.message(fewer);
     const GroupSpec layout = rungs->layout(options, command_line, workers.threads());
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);

@@ -22,9 +22,9 @@ class FinishedRungs {
   FinishedRungs& operator=(const FinishedRungs&) = delete;
   virtual ~FinishedRungs() = default;
 
-  /// Warning that two rungs share their random numbers; empty if none do.
+  /// Returns a warning that two rungs share their random numbers; empty if none do.
   [[nodiscard]] virtual std::string shared_numbers() const = 0;
-  /// Layout of the comparison's file. `options` are compare_options().
+  /// Returns the layout of the comparison's file. `options` are compare_options().
   [[nodiscard]] virtual GroupSpec layout(const Parameters& options, const std::string& command_line,
                                          unsigned threads) const = 0;
   /// Compares into the file until done or interrupted by a signal.
@@ -32,25 +32,25 @@ class FinishedRungs {
                        Screen& screen) const = 0;
 };
 
-/// Files of runs, or of merged ensembles, with the same problem, start and times, and files of
-/// trajectories that others computed (trajectories.hpp). Throws InputError if these do not belong
-/// together. `learning_rate` is for trajectories over steps. Says on the screen what is left out.
+/// Opens files of runs, or of merged ensembles, with the same problem, start and times, and
+/// external trajectories (trajectories.hpp). Prints what is left out. `learning_rate` is for
+/// trajectories over steps. Throws InputError if the files do not belong together.
 std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& files,
                                              std::optional<double> learning_rate,
                                              const Catalogue& catalogue, Screen& screen);
-/// Files of sweeps (`--record series`) with the same axes, to be compared cell by cell. The result
-/// is one file with maps of verdicts and statistics, which show where one rung describes another.
-/// Throws InputError.
+/// Opens files of sweeps (`--record series`) with the same axes, which are compared cell by cell.
+/// The result is one file with maps of verdicts and statistics, which show where one rung describes
+/// another. Throws InputError.
 std::unique_ptr<FinishedRungs> finished_sweeps(const std::vector<FinishedFile>& files,
                                                const Catalogue& catalogue);
 
-/// Whether popflow wrote none of the files of a --from, so that it has to compute something to
+/// Returns whether popflow wrote none of the files of a --from, so that it has to compute rungs to
 /// compare them with. Throws UsageError, InputError.
-bool all_of_others(const std::string& from);
+bool all_external(const std::string& from);
 
-/// Compares finished files with the statistics of compare(), into a file with the same layout; runs
-/// nothing. `options` are compare_options(), without those that describe runs. `system` is the name
-/// given by the user, or empty. Throws UsageError, InputError, OutputError.
+/// Compares finished files with the statistics of compare(), into a file with the same layout.
+/// `options` are compare_options(), without those that describe runs. `system` is the name given by
+/// the user, or empty. Throws UsageError, InputError, OutputError.
 ExitCode compare_files(const Parameters& options, const std::string& system,
                        const std::string& command_line, const Catalogue& catalogue, Screen& screen);
 

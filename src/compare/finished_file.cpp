@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-/// Options of `run` that make a rung: "--mode sgd --svag 3".
+/// Returns the options of `run` that make a rung: "--mode sgd --svag 3".
 std::string settings_of_rung(const std::string& word, const SystemInfo& system) {
   if (const RungInfo* own = own_rung(system, word)) return "--mode flow " + settings_of(*own);
   if (word == "sde") return "--mode sde --modified-equation 1";
@@ -21,7 +21,7 @@ std::string settings_of_rung(const std::string& word, const SystemInfo& system) 
   return "--mode sgd --svag " + std::to_string(std::max<std::int64_t>(1, svag_of(word)));
 }
 
-/// Whether a run matches the rung's word.
+/// Returns whether a run matches the rung's word.
 bool fits_rung(const std::string& word, const RunConfig& config, const SystemInfo& system) {
   const Parameters& options = config.options;
   const std::string& mode = options.word("mode");
@@ -36,7 +36,7 @@ bool fits_rung(const std::string& word, const RunConfig& config, const SystemInf
   return mode == "sgd" && options.integer("svag") == std::max<std::int64_t>(1, svag_of(word));
 }
 
-/// Names of the observables that each file records.
+/// Returns the names of the observables that each file records.
 std::vector<std::vector<std::string>> recorded_by(const std::vector<FinishedFile>& files) {
   std::vector<std::vector<std::string>> names;
   for (const FinishedFile& file : files)
@@ -51,7 +51,7 @@ bool is_in_all(const std::string& name, const std::vector<std::vector<std::strin
   });
 }
 
-/// Is the option one of a reduction, or of those that make a rung what it is?
+/// Returns whether the option belongs to a reduction, or to a rung's definition.
 bool makes_rung(const Parameter& parameter, const SystemInfo& system) {
   const auto names = [&](const OptionSetting& setting) { return setting.option == parameter.name; };
   return std::any_of(system.unreduced.begin(), system.unreduced.end(), names) ||
@@ -68,8 +68,8 @@ std::vector<FinishedFile> finished_files(const std::string& text) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == item.size())
       throw UsageError("--from has '" + item +
-                       "'; it takes RUNG=FILE, several separated by commas (a comma in a path is "
-                       "written \\,)");
+                       "', which is not of the form RUNG=FILE; separate several by commas, and "
+                       "write a comma in a path as \\,");
     files.push_back({item.substr(0, equals), item.substr(equals + 1)});
   }
   return files;
@@ -81,12 +81,12 @@ SystemInfo recorded_by_all(const std::vector<FinishedFile>& files, const SystemI
   std::vector<std::string> shared = lists.front();
   std::erase_if(shared, [&](const std::string& name) { return !is_in_all(name, lists); });
   if (shared.empty())
-    throw InputError("no observable is recorded by all of the files: " + files.front().path +
-                     " has " + text::join(lists.front(), ", ") + " (--record-observables)");
+    throw InputError("the files have no observable in common: " + files.front().path + " has " +
+                     text::join(lists.front(), ", ") + " (--record-observables)");
   return with_observables(observed_info(system, options), shared);
 }
 
-std::string said_of_left_out(const std::vector<FinishedFile>& files) {
+std::string left_out_notes(const std::vector<FinishedFile>& files) {
   const auto lists = recorded_by(files);
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -99,9 +99,9 @@ std::string said_of_left_out(const std::vector<FinishedFile>& files) {
     if (!missing.empty())
       sentences.push_back(files[i].name() + " lacks " + text::join(missing, ", "));
   }
-  return sentences.empty()
-             ? ""
-             : "compared are the observables that all files record: " + text::join(sentences, "; ");
+  return sentences.empty() ? ""
+                           : "only observables that all files record are compared: " +
+                                 text::join(sentences, "; ");
 }
 
 void require_different_words(const std::vector<FinishedFile>& files) {
@@ -123,8 +123,8 @@ void require_rung(const FinishedFile& file, const RunConfig& config, const Syste
           (options.has("method") ? " --method " + options.word("method") : "") +
           " --modified-equation " + options.text("modified-equation") + " --svag " +
           options.text("svag");
-  throw InputError(file.path + " does not hold the rung " + file.word + ", which is " +
-                   settings_of_rung(file.word, system) + "; it " + its);
+  throw InputError(file.path + " is not the rung " + file.word + ", which is " +
+                   settings_of_rung(file.word, system) + "; the file " + its);
 }
 
 InputError differ(const FinishedFile& first, const FinishedFile& other, const std::string& what,
@@ -132,7 +132,7 @@ InputError differ(const FinishedFile& first, const FinishedFile& other, const st
   const auto shown = [](const std::string& value) { return value.empty() ? "none" : value; };
   return InputError("the files differ in " + what + ": " + shown(its) + " in " + other.name() +
                     ", " + shown(ours) + " in " + first.name() +
-                    "; what is compared has the same " + same);
+                    "; compared files must have the same " + same);
 }
 
 void require_same_options(const RungOptions& first, const RungOptions& other,
@@ -157,7 +157,7 @@ void require_same_options(const RungOptions& first, const RungOptions& other,
   for (const char* name : {"learning-rate", "batch-size"}) check(ours, its, name, name);
 }
 
-std::string said_of_shared_numbers(const std::vector<RungOptions>& rungs,
+std::string shared_numbers_warning(const std::vector<RungOptions>& rungs,
                                    const std::function<bool(std::size_t, std::size_t)>& share) {
   for (std::size_t j = 0; j < rungs.size(); ++j)
     for (std::size_t i = 0; i < j; ++i) {
@@ -166,7 +166,7 @@ std::string said_of_shared_numbers(const std::vector<RungOptions>& rungs,
         continue;
       return rungs[i].of.name() + " and " + rungs[j].of.name() + " have the same --seed, " +
              a.text("seed") +
-             ": their runs share random numbers, and tests that take them for independent are not "
+             ", so their runs share random numbers; tests that assume independent runs are not  "
              "exact";
     }
   return "";

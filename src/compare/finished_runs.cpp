@@ -26,7 +26,7 @@ namespace popflow {
 
 namespace {
 
-/// A finished file of a run, with its contents.
+/// Finished file of a run, with its contents.
 struct FinishedRung {
   FinishedFile file;
   RunConfig config;
@@ -42,18 +42,19 @@ FinishedRung look_at(const FinishedFile& finished, const Catalogue& catalogue) {
   const DataFile file(finished.path);
   const FileKind kind = kind_of(file);
   if (kind == FileKind::sweep)
-    throw InputError(finished.path + " is the file of a sweep, and the others are not");
+    throw InputError(finished.path + " is a sweep, but the other files are not");
   if (kind != FileKind::run)
-    throw InputError(finished.path + " is a comparison; --from takes files of runs");
+    throw InputError(finished.path + " is a comparison; --from needs files of runs");
   FinishedRung rung{finished, recorded_config(file, catalogue), {}};
-  // The planned times: a flow that stopped early has its last time among those in the file.
+  // Uses the planned times, because a flow that stopped early has its last time among those in the
+  // file.
   rung.times = blaming_file(finished.path, [&] {
     const Parameters& options = rung.config.options;
     return make_schedule(options, options.real("t-end"), step_length(mode_plan(options)));
   });
   const std::string status = file.text_attribute("", "status").value_or("");
   if (is_unfinished(status))
-    throw InputError(finished.path + " is not finished (" + status + "); 'resume' goes on with it");
+    throw InputError(finished.path + " is not finished (" + status + "); 'resume' completes it");
   if (file.has_dataset("run")) rung.runs = file.length("run");
   const SystemInfo& system = catalogue.info(rung.config.system);
   require_rung(finished, rung.config, system);
@@ -70,13 +71,13 @@ void require_same_problem(const FinishedRung& first, const FinishedRung& other) 
     if (!variable.path.starts_with("problem/")) continue;
     const auto found = std::find_if(
         its.begin(), its.end(), [&](const PlacedVariable& v) { return v.path == variable.path; });
-    if (found == its.end()) continue;  // reductions need only a part of the problem
+    if (found == its.end()) continue;  // reductions have only a part of the problem
     if (found->shape == variable.shape && found->variable->type == variable.variable->type &&
         same_numbers(a, {variable.path}, b, {variable.path}, variable.count(),
                      variable.variable->type, look_for_signals))
       continue;
     throw InputError("the problems differ: '" + variable.path + "' of " + other.file.name() +
-                     " is not that of " + first.file.name());
+                     " differs from that of " + first.file.name());
   }
 }
 
@@ -91,12 +92,12 @@ void require_same_times(const FinishedRung& first, const FinishedRung& other) {
                    shortest(first.times[i]), shortest(other.times[i]), kTimes);
 }
 
-/// Runs with the same seed and number share their random numbers.
+/// Returns a warning about shared random numbers: those of runs with the same seed and number.
 std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
   std::vector<RungOptions> all;
   all.reserve(rungs.size());
   for (const FinishedRung& rung : rungs) all.push_back(rung.options());
-  return said_of_shared_numbers(all, [&](std::size_t i, std::size_t j) {
+  return shared_numbers_warning(all, [&](std::size_t i, std::size_t j) {
     const Parameters &a = rungs[i].config.options, &b = rungs[j].config.options;
     const std::int64_t from = std::max(a.integer("first-run"), b.integer("first-run"));
     const std::int64_t to = std::min(a.integer("first-run") + a.integer("runs"),
@@ -127,7 +128,7 @@ std::vector<FinishedRung> look_at_all(const std::vector<FinishedFile>& files,
 
 // ---- the comparison's file
 
-/// Everything that is compared: files of popflow's own, and after them those of others.
+/// Compared rungs: files of popflow's own, and after them the external ones.
 struct Compared {
   std::vector<FinishedRung> rungs;
   std::vector<Trajectories> given;
@@ -161,8 +162,8 @@ ComparisonOptions with_files(ComparisonOptions options, const Compared& compared
   return options;
 }
 
-/// Events of others count where popflow's files have these events, too: the runs of a rung that
-/// does not look for an event have not missed it.
+/// Returns the events to compare. Events of external files count only if popflow's files have them,
+/// too: a rung that does not look for an event has not missed it.
 std::vector<Subject> happenings_in_files(const Compared& compared) {
   std::vector<Subject> all;
   for (const FinishedRung& rung : compared.rungs)
@@ -170,14 +171,14 @@ std::vector<Subject> happenings_in_files(const Compared& compared) {
   return compared.rungs.empty() ? together({}, happenings_of(compared.given)) : all;
 }
 
-/// Runs of one mode, seed and number share their random numbers.
+/// Identifies the random numbers of a rung, which runs of one mode, seed and number share.
 std::string numbers_of(const FinishedRung& rung) {
   if (rung.exact()) return "";
   const Parameters& options = rung.config.options;
   return text::join({options.word("mode"), options.text("seed"), options.text("first-run")}, " ");
 }
 
-/// Options of the comparison, with the values determined by the files.
+/// Returns the options of the comparison, with the values determined by the files.
 RunConfig settled(const Parameters& options, const Compared& compared,
                   const std::string& command_line) {
   RunConfig config{
@@ -221,7 +222,7 @@ GroupSpec layout_of(const Compared& compared, const RunConfig& config, unsigned 
   mark_trajectories(root.groups.back(), compared.given, compared.system);
   root.attributes =
       file_attributes(compared.system, "comparison: " + compared.system.title, "compare", config);
-  // Nothing is run, so the file gets its final name only when complete.
+  // Nothing is run, so the file gets its final name only when it is complete.
   *find_attribute(root, "status") = {"status", status_word(Status::complete), 16};
   *find_attribute(root, "status_message") = {"status_message",
                                              std::string("all rungs were compared"), 512};
@@ -241,7 +242,8 @@ void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
                  variable.variable->type, look_for_signals);
 }
 
-/// One observable at a time: all runs' observables together may not fit in memory.
+/// Compares one observable at a time, because the observables of all runs may not fit in memory
+/// together.
 void compare_all(const Compared& compared, const ComparisonOptions& given, TrajectoryFile& file,
                  Workers& workers, Screen& screen) {
   const ComparisonOptions options = with_files(given, compared);
@@ -291,7 +293,7 @@ void compare_all(const Compared& compared, const ComparisonOptions& given, Traje
             at_columns(paths_of(o, r), {0, compared.common.times.size() - 1}));
     }
     for (const std::string& warning :
-         warnings_of_starts(names, compared.rungs.size(), compared.common, system, starts))
+         start_warnings(names, compared.rungs.size(), compared.common, system, starts))
       screen.warning(warning);
   }
   std::vector<Paths> paths;
@@ -346,8 +348,7 @@ std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& fi
                                              std::optional<double> learning_rate,
                                              const Catalogue& catalogue, Screen& screen) {
   std::vector<FinishedFile> own, of_others;
-  for (const FinishedFile& file : files)
-    (is_of_others(file.path) ? of_others : own).push_back(file);
+  for (const FinishedFile& file : files) (is_external(file.path) ? of_others : own).push_back(file);
   Compared compared{
       own.empty() ? std::vector<FinishedRung>() : look_at_all(own, catalogue), {}, {}};
   std::optional<SystemInfo> recorded;
@@ -374,10 +375,10 @@ std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& fi
     compared.common.columns.assign(compared.rungs.size(), all);
   } else {
     compared.common = common_times(times);
-    if (const std::string said = said_of_times(compared.common, times); !said.empty())
+    if (const std::string said = common_times_note(compared.common, times); !said.empty())
       screen.message(said);
-    for (const std::string& said : said_of_left_out(system == nullptr ? compared.system : *system,
-                                                    compared.system, compared.given))
+    for (const std::string& said : left_out_notes(system == nullptr ? compared.system : *system,
+                                                  compared.system, compared.given))
       screen.message(said);
   }
   compared.happenings = happenings_in_files(compared);

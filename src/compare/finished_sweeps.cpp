@@ -47,16 +47,16 @@ SweptRung look_at(const FinishedFile& finished, const Catalogue& catalogue,
                   const SystemInfo& system) {
   SweptRung rung{finished, nullptr, std::make_unique<DataFile>(finished.path)};
   if (kind_of(*rung.file) != FileKind::sweep)
-    throw InputError(finished.path + " is not a file of a sweep, as the other is");
+    throw InputError(finished.path + " is not a sweep, but the other file is");
   rung.cells = std::make_unique<Cells>(sweep_config(*rung.file, catalogue));
   const Cells& cells = *rung.cells;
   const Parameters& options = cells.sweep().options;
   if (!cells.shard().whole())
-    throw InputError(finished.path + " holds a shard; 'merge' puts the shards of a sweep together");
+    throw InputError(finished.path + " is a shard; 'merge' joins the shards of a sweep");
   if (options.word("record") != "series" || options.has("reduce"))
     throw InputError(finished.path +
-                     " does not hold the times of every run; sweeps are compared that were run "
-                     "with --record series, without --reduce");
+                     " lacks the times of every run; a comparison needs sweeps that were run with "
+                     "--record series and without --reduce");
   require_rung(finished, cells.config(0), system);
   rung.runs = static_cast<std::size_t>(cells.runs());
   rung.saves = rung.file->length(rung.file->has_dataset("save") ? "save" : "time");
@@ -69,25 +69,25 @@ void require_same_axes(const SweptRung& first, const SweptRung& other) {
       ours.begin(), ours.end(), its.begin(), its.end(),
       [](const Axis& a, const Axis& b) { return same_parameters(a, b) && same_values(a, b); });
   if (!same)
-    throw InputError(other.name() + " and " + first.name() +
-                     " have other axes; sweeps are compared cell by cell, with the same axes and "
-                     "values (an axis without effect on a rung is no hindrance)");
+    throw InputError("the axes of " + other.name() + " and " + first.name() +
+                     " differ; sweeps are compared cell by cell, so they need the same axes and "
+                     "values (an axis may have no effect on one of the rungs)");
   if (first.saves != other.saves)
-    throw InputError(other.name() + " has " + std::to_string(other.saves) + " saves, " +
+    throw InputError(other.name() + " has " + std::to_string(other.saves) + " saves, but " +
                      first.name() + " has " + std::to_string(first.saves));
 }
 
-/// Cells with the same seed share their random numbers.
+/// Returns a warning about shared random numbers: those of cells with the same seed.
 std::string shared_numbers(const std::vector<SweptRung>& rungs) {
   std::vector<RungOptions> all;
   for (const SweptRung& rung : rungs) all.push_back(rung.options());
-  return said_of_shared_numbers(all, [&](std::size_t i, std::size_t j) {
+  return shared_numbers_warning(all, [&](std::size_t i, std::size_t j) {
     const Parameters &a = all[i].config.options, &b = all[j].config.options;
     return a.integer("seed") == b.integer("seed") || rungs[i].cells->sweeps("seed");
   });
 }
 
-/// Indices of a cell on the axes, which are the leading indices in the file.
+/// Returns the indices of a cell on the axes, which are the leading indices in the file.
 std::vector<std::size_t> places_in_file(const SweptRung& rung, std::uint64_t cell) {
   return rung.cells->places(cell);
 }
@@ -96,7 +96,7 @@ void require_size(const SweptRung& rung, const std::string& name, std::size_t si
                   std::size_t wanted) {
   if (size == wanted) return;
   throw InputError("'" + rung.of.path + "' is damaged: " + name + " has " + std::to_string(size) +
-                   " elements of a cell, not " + std::to_string(wanted));
+                   " elements in a cell, not " + std::to_string(wanted));
 }
 
 std::vector<double> times_of(const SweptRung& rung, std::uint64_t cell) {
@@ -124,7 +124,7 @@ Paths paths_of(const SweptRung& rung, const std::string& name, const RungRuns& r
   return runs.paths(std::move(all), times);
 }
 
-/// First-passage times of an event in the runs of a cell.
+/// Returns the first-passage times of an event in the runs of a cell.
 std::vector<double> times_of_event(const SweptRung& rung, const std::string& event,
                                    std::uint64_t cell) {
   std::vector<double> times = rung.file->read_slab("time_of_" + event, places_in_file(rung, cell));
@@ -132,7 +132,7 @@ std::vector<double> times_of_event(const SweptRung& rung, const std::string& eve
   return times;
 }
 
-/// Whether every run of the cell has a final status.
+/// Returns whether every run of the cell has a final status.
 bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
                  std::uint64_t cell) {
   for (std::size_t run = 0; run < rung.runs; ++run) {
@@ -142,7 +142,7 @@ bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
   return true;
 }
 
-/// Observables that measure invariants.
+/// Returns the observables that measure invariants.
 std::vector<std::string> kept_by(const SystemInfo& system) {
   std::vector<std::string> names;
   for (const InvariantInfo& invariant : system.invariants) names.push_back(invariant.observable);
@@ -231,8 +231,8 @@ class CellComparison {
   }
 
  private:
-  /// Worst verdict of each pair. An observable that does not move has no margin and counts only if
-  /// none moves.
+  /// Returns the worst verdict of each pair. An observable that does not move has no margin and
+  /// counts only if none moves.
   static std::vector<Verdict::Kind> together_of(const std::vector<Statement>& statements,
                                                 std::size_t pairs) {
     std::vector<std::optional<Verdict::Kind>> moving(pairs), still(pairs);
@@ -264,10 +264,10 @@ class CellComparison {
         if (!(std::abs(ours[i] - its[i]) <= kSameTime * std::abs(ours.back())))
           throw InputError("save " + std::to_string(i) + " of the cell " +
                            rung.cells->describe(cell) + " is at t = " + shortest(its[i]) + " in " +
-                           rung.name() + ", at " + shortest(ours[i]) + " in " +
+                           rung.name() + ", but at " + shortest(ours[i]) + " in " +
                            rungs_.front().name() +
-                           "; what is compared has the same times (whole multiples of every "
-                           "learning rate, where steps are counted)");
+                           "; compared sweeps must have the same times (whole multiples of every "
+                           "learning rate, if steps are counted)");
     }
   }
 

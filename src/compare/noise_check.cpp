@@ -18,7 +18,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kDraws = 1024;  // for the directions, and as many again for the variances
+constexpr std::size_t kDraws = 1024;  // draws for the directions; as many again for the variances
 constexpr std::size_t kDirections = 5;
 constexpr double kMostNumbers = 0x1p27;  // 1 GiB of draws at a time
 constexpr std::size_t kStates = 3;       // start, middle and end of the flow
@@ -27,7 +27,7 @@ using Draw = std::function<void(std::size_t i, State& out)>;
 
 bool interrupted() { return InterruptGuard::signal() != 0; }
 
-/// Draws as columns; those after an interruption are missing.
+/// Returns draws as columns; those after an interruption are missing.
 Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw) {
   Eigen::MatrixXd all(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(draws));
   State one(size);
@@ -39,9 +39,9 @@ Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw
   return all;
 }
 
-/// Leading eigenvectors of a large semi-definite matrix by orthogonal iteration with a few spare
-/// vectors. The error from the other eigenvectors is far below the noise of the draws; a full
-/// decomposition takes minutes and cannot be interrupted.
+/// Returns leading eigenvectors of a large semi-definite matrix by orthogonal iteration with a few
+/// spare vectors. The error from the other eigenvectors is far below the noise of the draws. A full
+/// decomposition would take minutes and could not be interrupted.
 Eigen::MatrixXd leading_eigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index number) {
   constexpr Eigen::Index kSpare = 15;
   constexpr int kIterations = 40;
@@ -57,7 +57,7 @@ Eigen::MatrixXd leading_eigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index
   return basis * within.eigenvectors().rightCols(number).rowwise().reverse();
 }
 
-/// a'a, in blocks if the product takes long, so that it can be interrupted.
+/// Returns a'a, computed in blocks if the product takes long, so that it can be interrupted.
 Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
   constexpr Eigen::Index kBlock = 64;
   Eigen::MatrixXd product = Eigen::MatrixXd::Zero(a.cols(), a.cols());
@@ -68,7 +68,7 @@ Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
   return product;
 }
 
-/// Leading eigenvectors of a semi-definite matrix of any size.
+/// Returns leading eigenvectors of a semi-definite matrix of any size.
 Eigen::MatrixXd eigenvectors_of(const Eigen::MatrixXd& matrix, Eigen::Index number) {
   constexpr Eigen::Index kSmall = 300;  // takes well below half a second
   if (matrix.rows() > kSmall) return leading_eigenvectors(matrix, number);
@@ -76,7 +76,7 @@ Eigen::MatrixXd eigenvectors_of(const Eigen::MatrixXd& matrix, Eigen::Index numb
   return solver.eigenvectors().rightCols(number).rowwise().reverse();
 }
 
-/// Leading eigenvectors of the columns' covariance, from the smaller of the two products.
+/// Returns leading eigenvectors of the columns' covariance, from the smaller of the two products.
 Eigen::MatrixXd directions_of(Eigen::MatrixXd draws, std::size_t number) {
   draws.colwise() -= draws.rowwise().mean().eval();
   const auto k = static_cast<Eigen::Index>(number);
@@ -87,7 +87,7 @@ Eigen::MatrixXd directions_of(Eigen::MatrixXd draws, std::size_t number) {
   return directions;
 }
 
-/// Mean of the values with its standard error.
+/// Returns the mean of the values with its standard error.
 NoiseCheck::Estimate mean_of(const Eigen::ArrayXd& values) {
   const auto n = static_cast<double>(values.size());
   const double mean = values.mean();
@@ -107,7 +107,7 @@ NoiseCheck::Source source_of(Eigen::MatrixXd draws, const Eigen::MatrixXd& direc
     const double square = along.square().mean();
     const Eigen::ArrayXd z = along / std::sqrt(square);
     const double kurtosis = z.pow(4).mean();
-    // Influence of a draw on m4/m2^2.
+    // Influence function of m4/m2^2, for the standard error.
     const Eigen::ArrayXd influence = z.pow(4) - 2 * kurtosis * z.square() + kurtosis;
     source.kurtosis = {kurtosis, std::sqrt(influence.square().mean() / n)};
   }
@@ -127,9 +127,9 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
   const Capability<Sampled> sampled = system.capabilities().sampled;
   if (!sampled) throw UsageError("--check-noise: " + why_no_samples(system));
   if (static_cast<double>(size) * kDraws > kMostNumbers)
-    throw UsageError("--check-noise holds " + std::to_string(kDraws) +
-                     " gradients in memory; a state of " + std::to_string(size) +
-                     " entries is too large for that (at most " +
+    throw UsageError("--check-noise keeps " + std::to_string(kDraws) +
+                     " gradients in memory, so a state of " + std::to_string(size) +
+                     " entries is too large for it (at most " +
                      shortest(std::floor(kMostNumbers / kDraws)) + ")");
   const DriverHooks hooks{[] { return InterruptGuard::signal() != 0; }, {}};
   SdeDriver::Options options = std::get<SdePlan>(experiment.plan.mode).driver;
@@ -137,7 +137,7 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
   FlowDriver::Options of_flow;
   of_flow.hooks.interrupted = hooks.interrupted;
   if (system.capabilities().proximal) {
-    // Separated from the smooth flow, the rung takes the fixed steps of SGD.
+    // The flow takes fixed steps, like SGD.
     of_flow.method = "rk4";
     of_flow.dt = options.learning_rate;
   }
@@ -165,7 +165,7 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
     const Eigen::MatrixXd directions =
         directions_of(columns_of(size, kDraws, sample(0)), noise_directions(rung));
     NoiseCheck::Source sampler = source_of(columns_of(size, kDraws, sample(1)), directions);
-    // Cumulants of a batch mean: the fourth is 1/B of one sample's, in units of the variance.
+    // Cumulants of a batch mean: in units of the variance, the fourth is 1/B of that of one sample.
     const auto batch = static_cast<double>(options.batch_size);
     sampler.kurtosis = {3 + (sampler.kurtosis.value - 3) / batch, sampler.kurtosis.error / batch};
     // Each draw has its own interval, so that its samples are fresh; x is fixed.
@@ -255,8 +255,8 @@ std::string describe_noise(const DataFile& file) {
   }
   return "\n" + text::columns(rows) +
          text::paragraph(
-             "Of one sample's gradient; directions are the leading eigenvectors of the "
-             "sampler's covariance. A Gaussian has kurtosis 3.");
+             "All numbers are for the gradient of one sample; directions are the leading "
+             "eigenvectors of the sampler's covariance. A Gaussian has kurtosis 3.");
 }
 
 }  // namespace popflow

@@ -10,9 +10,9 @@
 
 namespace popflow {
 
-/// Compares the noise of an sde rung with the samples that it models, at some states of the flow,
-/// both scaled to the covariance of one sample's gradient. Directions are eigenvectors of the
-/// sampler's covariance, estimated from separate samples, so that the variances along them are
+/// Comparison of the noise of an sde rung with the samples that it models, at some states of the
+/// flow; both are scaled to the covariance of one sample's gradient. Directions are eigenvectors of
+/// the sampler's covariance, estimated from separate samples, so that the variances along them are
 /// unbiased.
 struct NoiseCheck {
   struct Estimate {
@@ -30,14 +30,14 @@ struct NoiseCheck {
   std::vector<Source> noise;
 };
 
-/// Number of directions examined.
+/// Returns the number of directions examined.
 std::size_t noise_directions(const Rung& rung);
 
 /// Checks the noise of a rung. Returns nothing if interrupted. Throws UsageError if the state is
 /// too large or the system has no samples.
 std::optional<NoiseCheck> check_noise(const Rung& rung);
 
-/// Layout and contents of the group `noise`.
+/// Returns the layout and contents of the group `noise`.
 GroupSpec noise_group(const Rung& rung);
 void write_noise(const TrajectoryGroup& file, const NoiseCheck& check);
 

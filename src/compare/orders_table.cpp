@@ -27,7 +27,7 @@ std::string fitted(double order, double low, double high) {
   return std::isfinite(high) ? "below " + rounded(high) : "any power fits";
 }
 
-/// Reason why a fit gives no order, from its code in the file.
+/// Returns the reason why a fit gives no order, from its code in the file.
 std::string without_order(std::int64_t fit) {
   switch (fit) {
     case 1:
@@ -35,7 +35,7 @@ std::string without_order(std::int64_t fit) {
     case 2:
       return "no power fits";
     case 3:
-      return "kept to rounding";
+      return "conserved to rounding";
     default:
       return "-";
   }
@@ -73,10 +73,9 @@ std::string describe_orders(const DataFile& file) {
   }
   return "\n" + text::columns(rows) +
          text::paragraph(
-             "Orders are those of signed errors against sgd, fitted by weighted least squares, "
-             "with "
-             "profile intervals. The noise itself is of order sqrt(eta): flow and sde both have "
-             "order 1 in the mean; their constants and the variance tell them apart.");
+             "Orders are those of signed errors against sgd, fitted by weighted least squares with "
+             "profile intervals. The noise itself is of order sqrt(eta): both flow and sde have "
+             "order 1 in the mean and differ in their constants and in the variance.");
 }
 
 }  // namespace popflow

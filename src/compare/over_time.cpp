@@ -11,8 +11,8 @@ namespace popflow {
 
 namespace {
 
-/// Number of leading times at which at least two runs (or the single run of an exact rung) are
-/// finite throughout.
+/// Returns the number of leading times at which at least two runs (or the single run of an exact
+/// rung) are finite throughout.
 std::size_t usable_times(const Paths& paths) {
   const std::size_t least = std::min<std::size_t>(2, paths.runs);
   std::size_t times = paths.times;
@@ -20,14 +20,14 @@ std::size_t usable_times(const Paths& paths) {
   return times;
 }
 
-/// Whether the observable has a value: some have none at some settings.
+/// Returns whether the observable has a value; some observables have none in some settings.
 bool has_a_value(const std::vector<Moments>& moments) {
   return std::any_of(moments.begin(), moments.end(), [](const Moments& m) {
     return std::any_of(m.mean.begin(), m.mean.end(), [](double x) { return std::isfinite(x); });
   });
 }
 
-/// Last save up to which the band lies within the margin.
+/// Returns the last save up to which the band lies within the margin.
 double agrees_until(const Difference& d, double margin, const std::vector<double>& times) {
   std::size_t first_beyond = 0;
   while (first_beyond < d.difference.size() &&
@@ -36,9 +36,9 @@ double agrees_until(const Difference& d, double margin, const std::vector<double
   return first_beyond == 0 || times.empty() ? kNoNumber : times[first_beyond - 1];
 }
 
-/// Time at which a pair's difference is reported: where it is largest or, if the verdict is
-/// *differ*, where it exceeds its band most.
-std::size_t telling_place(const Difference& d, Verdict::Kind kind) {
+/// Returns the time index at which a pair's difference is reported: where the difference is largest
+/// or, if the verdict is *differ*, where it exceeds its band most.
+std::size_t reported_time(const Difference& d, Verdict::Kind kind) {
   if (kind != Verdict::Kind::differ) return d.largest;
   std::size_t place = d.largest;
   const auto beyond = [&](std::size_t t) { return std::abs(d.difference[t]) - d.band[t]; };
@@ -63,7 +63,7 @@ Judgement judge(const Paths& first, const Paths& second, const Difference& d, do
                    : 1;
   of.until = agrees_until(d, std::isnan(margin) ? 0 : margin, options.times);
   if (d.difference.empty()) return of;
-  const std::size_t place = telling_place(d, of.verdict.kind);
+  const std::size_t place = reported_time(d, of.verdict.kind);
   of.difference = d.difference[place];
   of.low = of.difference - d.band[place];
   of.high = of.difference + d.band[place];
@@ -71,8 +71,8 @@ Judgement judge(const Paths& first, const Paths& second, const Difference& d, do
   return of;
 }
 
-/// log max(x, floor). If at least half of the runs are at the floor, the rung counts as at the
-/// floor: the few that are not yet there would make the band infinitely wide.
+/// Returns log max(x, floor). If at least half of the runs are at the floor, the rung counts as at
+/// the floor: the few runs above it would make the band infinitely wide.
 Paths logarithms(const Paths& of, double floor) {
   Paths logarithms = of;
   for (std::size_t t = 0; t < of.times; ++t) {
@@ -161,7 +161,7 @@ OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Pat
   for (std::size_t p = 0; p < statement.pairs.size(); ++p) {
     Judgement& of = statement.pairs[p];
     for (double* value : {&of.difference, &of.low, &of.high, &of.margin}) *value = std::exp(*value);
-    const std::size_t at = telling_place(over.differences[p], of.verdict.kind);
+    const std::size_t at = reported_time(over.differences[p], of.verdict.kind);
     const auto mean = [&](std::size_t rung) {
       return at < means[rung].mean.size() ? means[rung].mean[at] : kNoNumber;
     };

@@ -15,7 +15,7 @@ struct OverSaves {
   Statement statement;
 };
 
-/// Largest minus smallest value; NaN if the values differ only by rounding.
+/// Returns the largest minus the smallest value; NaN if the values differ only by rounding.
 double range_of(std::span<const double> values);
 
 /// Compares means over time with simultaneous bands, against a margin (NaN: none).

@@ -21,7 +21,8 @@ OverTime::OverTime(std::vector<double> values, std::size_t times, std::string pa
 double OverTime::operator()(std::size_t row, std::size_t time) const {
   const std::size_t place = row * times_ + time;
   if (place < values_.size()) return values_[place];
-  throw InputError("'" + path_ + "' is damaged: its variables have other lengths than its rungs " +
+  throw InputError("'" + path_ +
+                   "' is damaged: the lengths of its variables do not match its rungs "
                    "and times");
 }
 
@@ -46,7 +47,7 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
   for (const std::string& word : words_) rungs_.emplace_back(path, prefix_ + rung_group(word));
   trajectories_ = text::split_words(attribute(file_, "", "trajectories"));
   const DataFile& first = rungs_.front();
-  // Observables that some of the files lack, popflow's or others', are not compared.
+  // Observables that some of the files lack are not compared.
   const DataFile& lists = trajectories_.empty() ? first : file_;
   for (const std::string& name : text::split_words(attribute(lists, "", "observables")))
     if (file_.has_dataset(name + "_mean"))
@@ -81,8 +82,8 @@ double RecordedComparison::number(const std::string& name) const {
 double RecordedComparison::batch_size() const {
   // A flow has no batches, even if its options give a batch size.
   std::size_t noisy = 0;
-  while (noisy + 1 < words_.size() && (exact(noisy) || is_of_others(noisy))) ++noisy;
-  if (is_of_others(noisy)) noisy = 0;
+  while (noisy + 1 < words_.size() && (exact(noisy) || is_external(noisy))) ++noisy;
+  if (is_external(noisy)) noisy = 0;
   return rungs_[noisy].number_attribute("parameters", "batch-size").value_or(0);
 }
 
@@ -91,11 +92,11 @@ double RecordedComparison::range(const std::string& name) const {
 }
 
 bool RecordedComparison::exact(std::size_t rung) const {
-  return attribute(rungs_[rung], "", "mode") == "flow" ||  // also if defined by the system
+  return attribute(rungs_[rung], "", "mode") == "flow" ||  // also if the system defines the rung
          rungs_[rung].number_attribute("", "deterministic").value_or(0) == 1;
 }
 
-bool RecordedComparison::is_of_others(std::size_t rung) const {
+bool RecordedComparison::is_external(std::size_t rung) const {
   return std::find(trajectories_.begin(), trajectories_.end(), words_[rung]) != trajectories_.end();
 }
 
@@ -122,7 +123,7 @@ std::string RecordedComparison::name_of(std::size_t pair) const {
   return words_[pairs_[pair].second] + "-" + words_[pairs_[pair].first];
 }
 
-bool RecordedComparison::diverge_otherwise(std::size_t pair) const {
+bool RecordedComparison::divergence_differs(std::size_t pair) const {
   const auto of = [&](std::size_t rung) {
     return Divergence{static_cast<std::size_t>(diverged_[rung]),
                       static_cast<std::size_t>(runs_[rung]), exact(rung)};

@@ -11,7 +11,7 @@
 
 namespace popflow {
 
-/// A variable of a comparison over rungs, or pairs of rungs, and times.
+/// Variable of a comparison over rungs, or pairs of rungs, and times.
 class OverTime {
  public:
   /// `path` is the file's path, for errors.
@@ -26,8 +26,8 @@ class OverTime {
   std::string path_;
 };
 
-/// Reads one comparison of a file, its group `comparison`, and derives quantities from it. Rungs
-/// and pairs of rungs are identified by their indices.
+/// Comparison in a file: reads one group `comparison` and derives quantities from it. Rungs and
+/// pairs of rungs are identified by their indices.
 class RecordedComparison {
  public:
   /// Reads the group `group` of the file or, if `group` is empty, the file itself.
@@ -41,57 +41,58 @@ class RecordedComparison {
   /// Observables that move, and observables that the flow conserves.
   [[nodiscard]] const std::vector<std::string>& moving() const { return moving_; }
   [[nodiscard]] const std::vector<std::string>& kept() const { return kept_; }
-  /// Whether the observable is conserved at zero.
+  /// Returns whether the observable is conserved at zero.
   [[nodiscard]] bool kept_at_zero(const std::string& name) const;
 
   [[nodiscard]] double learning_rate() const { return number("learning_rate"); }
-  /// Batch size of the first rung with noise or, if there is none, of the last rung's options.
+  /// Returns the batch size of the first rung with noise or, if there is none, of the last rung's
+  /// options.
   [[nodiscard]] double batch_size() const;
   [[nodiscard]] double level() const { return number("level"); }
-  /// Margin of an observable, relative to its range.
+  /// Returns the margin of an observable, relative to its range.
   [[nodiscard]] double delta() const { return number("delta"); }
-  /// Range of an observable over the flow.
+  /// Returns the range of an observable over the flow.
   [[nodiscard]] double range(const std::string& name) const;
 
   [[nodiscard]] bool exact(std::size_t rung) const;
   [[nodiscard]] std::int64_t runs(std::size_t rung) const { return runs_[rung]; }
   [[nodiscard]] std::int64_t diverged(std::size_t rung) const { return diverged_[rung]; }
-  /// Number of runs that count.
+  /// Returns the number of runs that count.
   [[nodiscard]] double counted(std::size_t rung) const {
     return static_cast<double>(runs_[rung] - diverged_[rung]);
   }
-  /// Whether popflow did not compute the rung.
-  [[nodiscard]] bool is_of_others(std::size_t rung) const;
-  /// Rung that the others are meant to describe: centre_of().
+  /// Returns whether the rung is external.
+  [[nodiscard]] bool is_external(std::size_t rung) const;
+  /// Returns the rung that the others are meant to describe: centre_of().
   [[nodiscard]] std::size_t centre() const;
-  /// Rung along which an observable's range is taken (the margin is relative to this range): the
-  /// first exact rung, otherwise the first.
+  /// Returns the rung over which an observable's range is taken (the margin is relative to this
+  /// range): the first exact rung, otherwise the first.
   [[nodiscard]] std::size_t reference() const;
 
   /// Reads a variable over rungs or pairs, and times.
   [[nodiscard]] OverTime over_time(const std::string& name) const;
-  /// Reads a variable over pairs alone.
+  /// Reads a variable over pairs.
   [[nodiscard]] std::vector<double> of_pairs(const std::string& name) const {
     return file_.reals(name, pairs_.size());
   }
 
-  /// The table of verdicts. A file without the table has only the rows on ranges.
+  /// Returns the table of verdicts. A file without the table has only the rows on ranges.
   [[nodiscard]] const std::vector<Statement>& statements() const { return statements_; }
-  /// Whether the file also answers the questions on times and depths.
+  /// Returns whether the file also answers the questions on times and depths.
   [[nodiscard]] bool asks_all() const { return file_.has_group("verdicts"); }
-  /// A margin by the name of its option: "delta-time".
+  /// Returns a margin by the name of its option: "delta-time".
   [[nodiscard]] double margin(const std::string& name) const { return number(name); }
 
-  /// Name of a pair: "sgd-flow".
+  /// Returns the name of a pair: "sgd-flow".
   [[nodiscard]] std::string name_of(std::size_t pair) const;
-  /// Whether the fractions of diverged runs differ. The rungs then differ, however close their
-  /// means are.
-  [[nodiscard]] bool diverge_otherwise(std::size_t pair) const;
-  /// Whether a test of this pair can find a difference at this level. With few runs, even the
-  /// rarest permutation is too likely.
+  /// Returns whether the fractions of diverged runs differ. The rungs then differ, however close
+  /// their means are.
+  [[nodiscard]] bool divergence_differs(std::size_t pair) const;
+  /// Returns whether a test of this pair can find a difference at this level. With few runs, even
+  /// the rarest permutation is too likely.
   [[nodiscard]] bool can_differ(std::size_t pair) const;
-  /// Last time index at which the pair is compared in any of these observables; the very last if it
-  /// is in none.
+  /// Returns the last time index at which the pair is compared in any of these observables; the
+  /// very last one if it is compared in none.
   [[nodiscard]] std::size_t last_time(const std::vector<std::string>& names,
                                       std::size_t pair) const;
   [[nodiscard]] bool ended_early(const std::vector<std::string>& names, std::size_t pair) const {
@@ -101,24 +102,24 @@ class RecordedComparison {
  private:
   [[nodiscard]] double number(const std::string& name) const;
 
-  std::string prefix_;  ///< prefix of its groups' names
+  std::string prefix_;  ///< prefix of the group's names
   DataFile file_;
   std::vector<std::string> words_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
   std::vector<std::int64_t> runs_, diverged_;  ///< per rung
   std::vector<double> times_;
-  std::vector<DataFile> rungs_;            ///< the group of each rung
-  std::vector<std::string> trajectories_;  ///< words of the rungs that popflow did not compute
+  std::vector<DataFile> rungs_;            ///< group of each rung
+  std::vector<std::string> trajectories_;  ///< words of the external rungs
   std::vector<std::string> moving_, kept_;
   std::vector<Statement> statements_;
 };
 
-/// Rung that the others are meant to describe: the first of the trajectories of others, without
-/// these sgd, otherwise the first.
+/// Returns the rung that the others are meant to describe: the first external one; if there is
+/// none, sgd, otherwise the first.
 std::size_t centre_of(const std::vector<std::string>& rungs,
                       const std::vector<std::string>& trajectories);
 
-/// The rungs of a group `comparison`. Throws InputError unless there are at least two.
+/// Returns the rungs of a group `comparison`. Throws InputError unless there are at least two.
 std::vector<std::string> recorded_rungs(const DataFile& group);
 
 }  // namespace popflow

@@ -32,7 +32,7 @@ std::string describe_settings(const DataFile& file) {
   return page + describe_orders(file);
 }
 
-/// Says how each rung ended.
+/// Describes how each rung ended.
 std::string describe_rungs(const DataFile& file) {
   told::Rows rows;
   for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {

@@ -19,7 +19,7 @@ namespace {
 
 const std::vector<std::string> kEverySystem = {"flow", "sde", "sde2", "gd", "sgd", "svag:L"};
 
-/// Offset of a rung's seeds relative to those of flow, sde and sgd.
+/// Returns the offset of a rung's seeds relative to those of flow, sde and sgd.
 std::uint64_t stream_of(const std::string& word, const RungInfo* own) {
   if (word == "flow" || word == "sde" || word == "sgd" || own != nullptr) return 0;
   if (word == "sde2") return 1;
@@ -27,7 +27,7 @@ std::uint64_t stream_of(const std::string& word, const RungInfo* own) {
   return 2 + static_cast<std::uint64_t>(svag_of(word));
 }
 
-/// Seeds far from those that users choose, and in the range of --seed.
+/// Returns a seed far from those that users choose, and in the range of --seed.
 std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_t stream) {
   constexpr int kBits = 53;                              // --seed is at most 2^53
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
@@ -36,16 +36,16 @@ std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_
   return static_cast<std::int64_t>(seed % ((std::uint64_t{1} << kBits) + 1));
 }
 
-/// beta1 and beta2 of a ladder belong to the first of its learning rates: at others the moments
-/// keep their time scales in flow time, beta^(eta/first), so that errors have an order. Momentum's
-/// beta, by which steps grow as 1/(1 - beta), stays.
+/// Transforms beta1 and beta2 of a ladder, which hold at the first of its learning rates, to
+/// beta^(eta/first) at the others: the moments keep their time scales in flow time, so that errors
+/// have an order. The beta of momentum, by which steps grow as 1/(1 - beta), stays.
 void keep_time_scales(const Parameters& base, double learning_rate, Parameters& options) {
   if (!base.has("learning-rates") || base.flag("fixed-betas")) return;
   const double power = learning_rate / base.reals("learning-rates").front();
   if (power != 1 && continues_moments(base) && update_rule(base.word("optimizer")).corrects_bias)
     throw UsageError(
-        "--init-optimizer file: moments of one beta have no correction for that of "
-        "another learning rate; give --fixed-betas, or a single learning rate");
+        "--init-optimizer file: moments of one beta can't be corrected for the beta of another "
+        "learning rate; give --fixed-betas, or a single learning rate");
   if (!options.has("beta2"))
     options.resolve("beta2", update_rule(options.word("optimizer")).default_beta2);
   for (const char* beta : {"beta1", "beta2"})
@@ -80,7 +80,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   if (svag_of(word) > 0) options.resolve("svag", svag_of(word));
   if (flow) options.resolve("runs", std::int64_t{1});
   options.resolve("seed", seed_of_rung(options.integer("seed"), ladder, stream_of(word, own)));
-  // Noise is exact in unreduced coordinates only; the flow uses those requested.
+  // Noise is exact in unreduced coordinates only; the flow uses the requested ones.
   if (own != nullptr)
     for (const OptionSetting& setting : own->settings)
       config.own.resolve(setting.option, setting.word);
@@ -90,8 +90,8 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   return config;
 }
 
-/// The save times and the end, with `whole_steps` rounded to steps of sgd. The start is always
-/// included, because ranges over the flow and drifts are relative to it.
+/// Returns the save times and the end, with `whole_steps` rounded to steps of sgd. The start is
+/// always included, because ranges over the flow and drifts are relative to it.
 Schedule common_schedule(const RunConfig& base, double learning_rate, const System& system,
                          bool whole_steps) {
   Parameters options(run_options());
@@ -107,9 +107,9 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
   return times;
 }
 
-/// Throws UsageError if rungs need samples that the system does not have. The message names the
-/// rungs that need none, and everything that the others need, so that the user does not meet one
-/// error after the other.
+/// Throws UsageError if rungs need samples that the system does not have. The message names rungs
+/// that need none, and everything that the others need, so that the user does not meet one error
+/// after the other.
 void require_samples(const RunConfig& config, const std::vector<std::string>& words,
                      const System& flow, const Catalogue& catalogue, Workers& workers) {
   if (source_of_gradients(flow).capabilities().sampled) return;
@@ -118,7 +118,7 @@ void require_samples(const RunConfig& config, const std::vector<std::string>& wo
   for (const std::string& word : words) {
     const bool noise_model = word == "sde" || word == "sde2" || word == "gd";
     if (word == "flow" || own_rung(info, word) != nullptr || (noise_model && !drawn)) continue;
-    // Other coordinates may have samples.
+    // Unreduced coordinates may have samples.
     const RunConfig noisy =
         rung_config(config, info, word, config.options.real("learning-rate"), 0, Schedule(1, 1.0));
     const auto system = make_system(noisy, catalogue, workers).system;
@@ -127,7 +127,7 @@ void require_samples(const RunConfig& config, const std::vector<std::string>& wo
     if (noise_model && source.capabilities().covariance) continue;
     if (!source.capabilities().sampled)
       throw UsageError("rung " + word + ": " + why_no_samples(source) +
-                       "; '--rungs flow,sde --noise isotropic' works");
+                       "; '--rungs flow,sde --noise isotropic' needs none");
     return;
   }
 }
@@ -196,7 +196,7 @@ void check_rungs(const std::vector<std::string>& words, const std::string& optio
         word != "svag:L" && std::find(known.begin(), known.end(), word) != known.end();
     if (!plain && svag_of(word) == 0) {
       const std::string near = nearest(word, known);
-      throw UsageError(option + " has '" + word + "'; allowed for " + system.name + " are " +
+      throw UsageError(option + " has '" + word + "'; the rungs of " + system.name + " are " +
                        text::join(known, ", ") + " (L from 1 to " + std::to_string(kMostSvag) +
                        ")" + (near.empty() ? "" : "; did you mean " + near + "?"));
     }
@@ -205,12 +205,13 @@ void check_rungs(const std::vector<std::string>& words, const std::string& optio
       throw UsageError(option + " names " + word + " twice");
   }
   if (words.size() < least)
-    throw UsageError(option + " names " + text::join(words, ",") + " alone; give at least two");
+    throw UsageError(option + " names " + text::join(words, ",") +
+                     " only; give at least two rungs");
 }
 
 namespace {
 
-/// Throws UsageError where rungs have the sharpness of different coordinates.
+/// Throws UsageError if the rungs compute the sharpness in different coordinates.
 void require_one_sharpness(const Ladder& ladder, const SystemInfo& system) {
   const auto reduced = [&](const Rung& rung) {
     return is_reduced(system, rung.experiment->config.own);
@@ -219,21 +220,22 @@ void require_one_sharpness(const Ladder& ladder, const SystemInfo& system) {
   for (const Rung& other : ladder.rungs) {
     if (reduced(other) == reduced(first)) continue;
     const Rung& narrow = reduced(first) ? first : other;
-    throw UsageError("--sharpness: that of the rung " + narrow.word +
-                     " would be that of its reduced coordinates alone, and no others have these; "
-                     "give" +
-                     unreduced_words(system));
+    throw UsageError(
+        "--sharpness: the rung " + narrow.word +
+        " would have the sharpness of its reduced coordinates, which the other rungs do not have; "
+        "give" +
+        unreduced_words(system));
   }
 }
 
 }  // namespace
 
 std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
-                                 Workers& workers, bool beside_others) {
+                                 Workers& workers, bool with_external) {
   const SystemInfo& system = catalogue.info(config.system);
-  const std::vector<std::string> words = rung_words(config, system, beside_others ? 1 : 2);
+  const std::vector<std::string> words = rung_words(config, system, with_external ? 1 : 2);
   const bool whole_steps =
-      !beside_others || std::any_of(words.begin(), words.end(), [](const std::string& word) {
+      !with_external || std::any_of(words.begin(), words.end(), [](const std::string& word) {
         return word == "sgd" || word == "gd" || svag_of(word) > 0;
       });
   const bool several = config.options.has("learning-rates");
@@ -242,13 +244,13 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
     rates = config.options.reals("learning-rates");
     if (std::find(words.begin(), words.end(), "sgd") == words.end())
       throw UsageError("--learning-rates measures errors against sgd; --rungs " +
-                       config.options.word("rungs") + " lacks it");
+                       config.options.word("rungs") + " lacks sgd");
     for (std::size_t i = 0; i < rates.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (rates[i] == rates[j])
           throw UsageError("--learning-rates has " + shortest(rates[i]) + " twice");
     if (rates.size() < 2)
-      throw UsageError("--learning-rates has 1 value; an order needs 2 or more");
+      throw UsageError("--learning-rates has 1 value; give at least 2, since an order is fitted");
   }
   const RunConfig as_flow = rung_config(config, system, "flow", rates.front(), 0, Schedule(1, 1.0));
   const auto probe = make_system(as_flow, catalogue, workers).system;
@@ -265,8 +267,8 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
       const std::string own = rung_of_its_own(made.config, system);
       const std::string& approximation = made.system->shape().approximation;
       if (word == "flow" && !own.empty() && !approximation.empty())
-        throw UsageError("rung flow: " + approximation + "; leave " +
-                         settings_of(*own_rung(system, own)) + " out: --rungs flow," + own +
+        throw UsageError("rung flow: " + approximation + "; leave out " +
+                         settings_of(*own_rung(system, own)) + ". --rungs flow," + own +
                          " compares the two");
       ladder.rungs.push_back(std::move(rung));
     }

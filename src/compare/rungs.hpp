@@ -10,14 +10,14 @@
 
 namespace popflow {
 
-/// One model of the training dynamics on the same problem: flow, sde, sde2, gd, sgd, svag:L, or a
-/// rung defined by the system.
+/// Model of the training dynamics: flow, sde, sde2, gd, sgd, svag:L, or a rung defined by the
+/// system.
 struct Rung {
   std::string word;   ///< as the user types it
-  std::string group;  ///< its group in the file: the word, with _ for :
+  std::string group;  ///< the rung's group in the file: the word, with _ for :
   std::unique_ptr<Experiment> experiment;
 
-  /// Whether the rung has no randomness, so that one run suffices.
+  /// Returns whether the rung has no randomness, so that one run suffices.
   [[nodiscard]] bool exact() const { return !experiment->plan.ensemble; }
 };
 
@@ -28,38 +28,36 @@ struct Ladder {
   std::vector<Rung> rungs;
 };
 
-/// Parses --rungs, which names at least so many. Throws UsageError.
+/// Parses --rungs, which must name at least `least` rungs. Throws UsageError.
 std::vector<std::string> rung_words(const RunConfig& config, const SystemInfo& system,
                                     std::size_t least);
 
-/// Throws UsageError, naming the option that the words come from, unless each is a rung of the
-/// system and there are at least so many, all different.
+/// Throws UsageError, with the option that the words come from, unless the words are different
+/// rungs of the system and at least `least` in number.
 void check_rungs(const std::vector<std::string>& words, const std::string& option,
                  const SystemInfo& system, std::size_t least = 2);
 
-/// Group of a rung: its word, with _ for :
+/// Returns the group of a rung: its word, with _ for :
 std::string rung_group(std::string word);
 
-/// L of "svag:L", or 0 for another word.
+/// Returns L of "svag:L", or 0 for another word.
 std::int64_t svag_of(const std::string& word);
 
-/// The system's own rung with this name; null if there is none.
+/// Returns the system's own rung of this name; null if there is none.
 const RungInfo* own_rung(const SystemInfo& system, const std::string& word);
 
-/// Options that make the system's own rung: "--coordinates integrated".
+/// Returns the options that make the system's own rung: "--coordinates integrated".
 std::string settings_of(const RungInfo& rung);
-/// Word of the system's own rung that matches these options; empty if none does.
+/// Returns the word of the system's own rung that matches these options; empty if none does.
 std::string rung_of_its_own(const RunConfig& config, const SystemInfo& system);
 
 /// Creates the experiments of the comparison, at every learning rate. Each rung is an experiment
 /// like any other: `popflow run` with the parameters in its group reproduces its numbers.
-///
-/// Streams: sde and sgd use the seed itself and differ by purpose. The other rungs and learning
-/// rates have their own seeds, spread over those that --seed takes.
-///
-/// `beside_others`: the rungs are compared with trajectories of others, at whose times (--save-at)
-/// they are recorded: exactly, unless a rung counts whole steps.
+/// Seeds: sde and sgd use the seed itself, with streams for different purposes. The other rungs and
+/// learning rates have their own seeds, spread over the range of --seed.
+/// With `with_external` the rungs are compared with external trajectories and recorded at their
+/// times (--save-at): exactly, unless a rung counts whole steps.
 std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catalogue,
-                                 Workers& workers, bool beside_others = false);
+                                 Workers& workers, bool with_external = false);
 
 }  // namespace popflow

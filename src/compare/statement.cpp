@@ -17,7 +17,7 @@ bool belong_together(const Statement& a, const Statement& b) {
   return a.question == b.question && a.subject.name == b.subject.name;
 }
 
-/// Codes of words, which may exceed 8 bits.
+/// Makes a variable of codes of words, which may exceed 8 bits.
 VariableSpec words_of_rows(const std::string& name, const std::string& meaning,
                            const std::vector<std::string>& words,
                            std::vector<std::int64_t> values) {
@@ -52,7 +52,7 @@ const std::vector<std::pair<std::vector<double> Statement::*, std::pair<const ch
 
 }  // namespace
 
-bool asks_how_far_down(const ObservableInfo& info, const std::vector<std::string>& invariants) {
+bool has_depth(const ObservableInfo& info, const std::vector<std::string>& invariants) {
   return info.floor > 0 &&
          std::find(invariants.begin(), invariants.end(), info.name) == invariants.end();
 }
@@ -64,7 +64,7 @@ std::vector<StatementRow> rows_of(const SystemInfo& system,
   for (const ObservableInfo& info : system.observables) {
     if (std::find(invariants.begin(), invariants.end(), info.name) != invariants.end()) continue;
     rows.push_back({Question::range, {info.name}});
-    if (asks_how_far_down(info, invariants)) rows.push_back({Question::depth, {info.name}});
+    if (has_depth(info, invariants)) rows.push_back({Question::depth, {info.name}});
   }
   for (const Subject& subject : happenings)
     for (const Question question : {Question::share, Question::time})
@@ -72,9 +72,9 @@ std::vector<StatementRow> rows_of(const SystemInfo& system,
   return rows;
 }
 
-void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge_otherwise,
+void settle(std::vector<Statement>& statements, const std::vector<bool>& divergence_differs,
             double level) {
-  for (std::size_t p = 0; p < diverge_otherwise.size(); ++p) {
+  for (std::size_t p = 0; p < divergence_differs.size(); ++p) {
     std::vector<MemberOfFamily> family;
     std::vector<Judgement*> tested;
     const Statement* before = nullptr;
@@ -97,7 +97,7 @@ void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge
         if (of.verdict.kind == Verdict::Kind::differ && !rejects(corrected, level))
           of.verdict = undecided(Verdict::Reason::many_tests);
       }
-    if (!diverge_otherwise[p]) continue;
+    if (!divergence_differs[p]) continue;
     for (Statement& statement : statements)
       if (statement.pairs[p].judged) statement.pairs[p].verdict = {Verdict::Kind::differ};
   }
@@ -175,7 +175,8 @@ std::vector<Statement> read_statements(const DataFile& file, std::size_t rungs, 
     const auto question = static_cast<std::size_t>(questions[s]),
                subject = static_cast<std::size_t>(subjects[s]);
     if (question >= question_words.size() || subject >= names.size())
-      throw InputError(file.path() + " is damaged: 'verdicts' has a row of no question or subject");
+      throw InputError(file.path() +
+                       " is damaged: a row of 'verdicts' has an unknown question or subject");
     statement.question = static_cast<Question>(question);
     statement.subject = {names[subject], items[s]};
     statement.subject.items =

@@ -14,16 +14,16 @@
 
 namespace popflow {
 
-/// A question that a comparison asks about two rungs.
+/// Question that a comparison asks about two rungs.
 enum class Question : std::int8_t {
-  range,  ///< the distance of the means, relative to the observable's range
-  depth,  ///< the depth that a positive observable reaches: the ratio of geometric means
-  share,  ///< the fraction of runs that have the event by the end
-  time,   ///< the median time over all runs
+  range,  ///< distance of the means, relative to the observable's range
+  depth,  ///< ratio of the geometric means of a positive observable
+  share,  ///< fraction of runs that have the event by the end
+  time,   ///< median time over all runs
 };
 inline const std::vector<std::string> question_words = {"range", "depth", "share", "time"};
 
-/// An observable, an event, or an item of a passage.
+/// Observable, event, or item of a passage.
 struct Subject {
   std::string name;
   std::int64_t item = -1;  ///< row-major index of the passage's item; -1: not a passage
@@ -34,8 +34,8 @@ struct Subject {
 struct Judgement {
   bool judged = false;  ///< false if there is no margin or nothing to judge
   Verdict verdict = {};
-  /// Second minus first where the difference is largest over time (for *differ*: where it exceeds
-  /// its band most), with its interval. For depths: the ratio.
+  /// Second minus first at the time of the largest difference (for *differ*: at the time at which
+  /// it exceeds its band most), with its interval. For depths: the ratio.
   double difference = kNoNumber, low = kNoNumber, high = kNoNumber;
   double margin = kNoNumber;
   double p_value = kNoNumber;      ///< for the hypothesis that the difference is at most the margin
@@ -45,7 +45,7 @@ struct Judgement {
   double means_ratio = kNoNumber;  ///< for depths: ratio of the means at that time
 };
 
-/// A row of the table of verdicts: one question about one subject.
+/// Row of the table of verdicts: one question about one subject.
 struct Statement {
   Question question = Question::range;
   Subject subject;
@@ -61,25 +61,25 @@ struct StatementRow {
   Question question;
   Subject subject;
 };
-/// Whether the observable is positive and none of these.
-bool asks_how_far_down(const ObservableInfo& info, const std::vector<std::string>& invariants);
+/// Returns whether the observable is positive and is not an invariant.
+bool has_depth(const ObservableInfo& info, const std::vector<std::string>& invariants);
 std::vector<StatementRow> rows_of(const SystemInfo& system,
                                   const std::vector<std::string>& invariants,
                                   const std::vector<Subject>& happenings);
 
 /// Corrects *differ* for the number of tests of each pair, by Holm's method over subjects and
-/// questions; verdicts that are not rejected become undecided. Then marks every judged row of the
-/// pairs in `diverge_otherwise`, whose fractions of diverged runs differ, as *differ*.
-void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge_otherwise,
+/// questions; verdicts that are no longer rejected become undecided. Then marks every judged row of
+/// the pairs in `divergence_differs`, whose fractions of diverged runs differ, as *differ*.
+void settle(std::vector<Statement>& statements, const std::vector<bool>& divergence_differs,
             double level);
 
-/// Layout of the group `verdicts` in a group `comparison`, whose dimensions `rung` and `pair` it
-/// uses.
+/// Returns the layout of the group `verdicts` in a group `comparison`, whose dimensions `rung` and
+/// `pair` it uses.
 GroupSpec verdicts_group(const std::vector<StatementRow>& rows, const SystemInfo& system);
-/// Reads the table of verdicts. `file` is the group `comparison`; returns nothing if it has no such
-/// table.
+/// Reads the table of verdicts. `file` is the group `comparison`. Returns nothing if the group has
+/// no such table.
 std::vector<Statement> read_statements(const DataFile& file, std::size_t rungs, std::size_t pairs);
-/// Writes the table, and the verdicts of each observable beside it.
+/// Writes the table, and the verdicts of each observable to the group `comparison`.
 void write_statements(const TrajectoryGroup& file, const std::vector<Statement>& statements);
 
 }  // namespace popflow

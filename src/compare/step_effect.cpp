@@ -27,14 +27,14 @@ bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& e
   const double none = std::numeric_limits<double>::quiet_NaN();
   effect.mean.assign(observables, std::vector<double>(times, none));
   effect.error = effect.mean;
-  // Diverged runs are not in `paths`, so run numbers do not match.
+  // Diverged runs are not in `paths`, so run numbers would not match.
   if (paths.diverged > 0) return true;
 
   const std::size_t runs = std::min(kRuns, paths.runs);
   std::vector<double> change(runs * times * observables, none);
   std::atomic<bool> interrupted{false};
   experiment.workers.run(runs, [&](std::size_t run) {
-    // Takes the steps of the path two at a time.
+    // The coarse solver takes the steps of the path two at a time.
     SdeDriver::Options coarse = std::get<SdePlan>(experiment.plan.mode).driver;
     coarse.coarsen = 2;
     coarse.run = static_cast<std::uint32_t>(run);

@@ -10,14 +10,15 @@ namespace popflow {
 /// minus those with steps of 2 dt on the same Brownian path. For a method of weak order 1 this is
 /// about the solver's own error at dt.
 struct StepEffect {
-  /// Per observable and save time.
+  /// Values per observable and save time.
   std::vector<std::vector<double>> mean, error;
 };
 
-/// Whether the rung's step size is a choice of the solver.
+/// Returns whether the rung's step size is a choice of the solver.
 bool has_step_effect(const Rung& rung);
 
-/// `paths`: the runs with their own step size. Returns false if interrupted.
+/// Measures the effect. `paths` are the runs with their own step size. Returns false if
+/// interrupted.
 bool measure_step_effect(const Rung& rung, const RungPaths& paths, StepEffect& effect);
 
 }  // namespace popflow

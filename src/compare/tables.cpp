@@ -30,16 +30,16 @@ std::string head(const RecordedComparison& of) {
     if (of.diverged(r) > 0) part += " (" + std::to_string(of.diverged(r)) + " diverged)";
     parts.push_back(part);
   }
-  bool all_of_others = true;
+  bool all_external = true;
   for (std::size_t r = 0; r < of.words().size(); ++r)
-    all_of_others = all_of_others && of.is_of_others(r);
-  const std::string setting = all_of_others ? ""
-                                            : "learning rate " + shortest(of.learning_rate()) +
-                                                  ", batch size " + rounded(of.batch_size()) + ": ";
+    all_external = all_external && of.is_external(r);
+  const std::string setting = all_external ? ""
+                                           : "learning rate " + shortest(of.learning_rate()) +
+                                                 ", batch size " + rounded(of.batch_size()) + ": ";
   return "\n" + setting + text::join(parts, ", ") + "\n";
 }
 
-/// Time index at which the mean deviates most from that of the reference.
+/// Returns the time index at which the mean deviates most from that of the reference.
 std::size_t furthest_apart(const RecordedComparison& of, const std::string& name) {
   const std::size_t reference = of.reference();
   const OverTime difference = of.over_time(name + "_difference");
@@ -76,8 +76,8 @@ std::string means(const RecordedComparison& of) {
   return "\n" + text::columns(rows);
 }
 
-/// Pairs whose verdicts are shown: all pairs of up to three rungs, otherwise those with sgd or else
-/// with the first rung.
+/// Returns the pairs whose verdicts are shown: all pairs of up to three rungs, otherwise those with
+/// sgd or, without sgd, those with the first rung.
 std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
   std::vector<std::size_t> shown;
   const std::size_t centre = of.centre();
@@ -88,11 +88,11 @@ std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
   return shown;
 }
 
-/// Largest difference of the means over time, in percent of the range over the flow, if it is
-/// significant; otherwise nothing.
+/// Returns the largest difference of the means over time, in percent of the range over the flow, if
+/// it is significant; otherwise nothing.
 std::string certain_difference(const RecordedComparison& of, const std::string& name,
                                std::size_t pair) {
-  constexpr double kOfSolvers = 1e-6;  // of the range: difference of two integrations
+  constexpr double kOfSolvers = 1e-6;  // part of the range: difference of two integrations
   const double range = of.range(name);
   const auto [first, second] = of.pairs()[pair];
   const OverTime difference = of.over_time(name + "_difference");
@@ -107,7 +107,7 @@ std::string certain_difference(const RecordedComparison& of, const std::string& 
   return (percent < 99.5 ? digits(percent, 2) : rounded(std::round(percent))) + "%";
 }
 
-/// Says what would decide an open verdict.
+/// Describes what would decide an open verdict.
 std::string open_verdict(const RecordedComparison& of, const Statement& statement,
                          std::size_t pair) {
   const Judgement& judgement = statement.pairs[pair];
@@ -135,12 +135,12 @@ std::string open_verdict(const RecordedComparison& of, const Statement& statemen
   return "needs ~" + std::string(number) + " runs" + why;
 }
 
-/// "[low, high]", in units of `unit`.
+/// Returns "[low, high]", in units of `unit`.
 std::string ends_of(double low, double high, double unit = 1) {
   return "[" + digits(low / unit, 2) + ", " + digits(high / unit, 2) + "]";
 }
 
-/// The size of the judged quantity, with its interval unless the rungs agree.
+/// Returns the size of the judged quantity, with its interval unless the rungs agree.
 std::string size_of(const RecordedComparison& of, const Statement& statement, std::size_t pair) {
   const Judgement& j = statement.pairs[pair];
   if (statement.question == Question::range)
@@ -165,7 +165,8 @@ std::string size_of(const RecordedComparison& of, const Statement& statement, st
   }
 }
 
-/// Agreement within the margin is one statement; the existence of a difference is another.
+/// Returns the cell of a verdict. Agreement within the margin is one statement; the existence of a
+/// difference is another.
 std::string verdict_cell(const RecordedComparison& of, const Statement& statement,
                          std::size_t pair) {
   const Judgement& judgement = statement.pairs[pair];
@@ -174,7 +175,7 @@ std::string verdict_cell(const RecordedComparison& of, const Statement& statemen
   if (!judgement.judged) return range || size.empty() ? "-" : size;
   switch (judgement.verdict.kind) {
     case Verdict::Kind::differ:
-      if (of.diverge_otherwise(pair) && size.empty()) return "differ in diverging";
+      if (of.divergence_differs(pair) && size.empty()) return "differ in diverging";
       return size.empty() ? "differ" : std::string("differ") + (range ? " by " : ", ") + size;
     case Verdict::Kind::agree:
       return "agree" + (size.empty() ? "" : (range ? ", differs by " : ", ") + size);
@@ -184,17 +185,17 @@ std::string verdict_cell(const RecordedComparison& of, const Statement& statemen
   }
 }
 
-/// Name of a question in the table.
-std::string said_of(Question question) {
+/// Returns the name of a question in the table.
+std::string question_name(Question question) {
   switch (question) {
     case Question::range:
       return "mean, in % of its range";
     case Question::depth:
-      return "how far down";
+      return "geometric mean";
     case Question::share:
       return "share of runs";
     default:
-      return "when";
+      return "median time";
   }
 }
 
@@ -227,7 +228,7 @@ std::string verdicts(const RecordedComparison& of) {
     if (many && subject.item > 0) continue;
     const std::string name =
         many ? subject.name + ", " + std::to_string(subject.items) + " items" : name_of(subject);
-    std::vector<std::string> row = {name == before ? "" : name, said_of(statement.question)};
+    std::vector<std::string> row = {name == before ? "" : name, question_name(statement.question)};
     for (const std::size_t p : shown)
       row.push_back(many ? counted_cell(of, statement, p) : verdict_cell(of, statement, p));
     if (std::all_of(row.begin() + 2, row.end(),
@@ -239,7 +240,7 @@ std::string verdicts(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// Table of geometric means at the end.
+/// Returns the table of geometric means at the end.
 std::string depths(const RecordedComparison& of) {
   Rows rows = {{"geometric mean at the end"}};
   for (const std::string& word : of.words()) rows[0].push_back(word);
@@ -259,7 +260,7 @@ std::string depths(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// The median time over all runs of a rung, and the number of runs that have it.
+/// Returns the median time over all runs of a rung, and the number of runs that have the event.
 std::string time_of(const RecordedComparison& of, const Statement& share, const Statement& time,
                     std::size_t rung) {
   const double median = time.value[rung], end = of.times().back();
@@ -278,7 +279,7 @@ std::string time_of(const RecordedComparison& of, const Statement& share, const 
   return cell;
 }
 
-/// Table of event times.
+/// Returns the table of event times.
 std::string happenings(const RecordedComparison& of) {
   Rows rows = {{"median time, runs that have it"}};
   for (const std::string& word : of.words()) rows[0].push_back(word);
@@ -294,7 +295,7 @@ std::string happenings(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// Table of standard deviations at the end, with the test of equal distributions.
+/// Returns the table of standard deviations at the end, with the test of equal distributions.
 std::string spreads(const RecordedComparison& of) {
   std::vector<std::size_t> noisy, shown;
   for (std::size_t r = 0; r < of.words().size(); ++r)
@@ -326,8 +327,8 @@ std::string spreads(const RecordedComparison& of) {
   return rows.size() > 1 ? "\n" + text::columns(rows) : "";
 }
 
-/// Whether the mean of an invariant moves by more than its error. The mean of a magnitude, which is
-/// never negative, moves as soon as any entry does.
+/// Describes whether the mean of an invariant moves by more than its error. The mean of a
+/// magnitude, which is never negative, moves as soon as any entry does.
 std::string drift_verdict(const RecordedComparison& of, std::size_t rung, double drift,
                           double error, bool size) {
   if (of.exact(rung)) return "";  // conserved by choice of the invariants
@@ -340,7 +341,7 @@ std::string drift_verdict(const RecordedComparison& of, std::size_t rung, double
                                                    : ": no drift shown";
 }
 
-/// Table of the flow's invariants: systematic drift and fluctuation.
+/// Returns the table of the flow's invariants: systematic drift and fluctuation.
 std::string invariants(const RecordedComparison& of) {
   const std::size_t end = of.times().size() - 1;
   Rows rows = {{"invariant, change to the end"}};

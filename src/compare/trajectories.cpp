@@ -20,7 +20,7 @@ namespace popflow {
 
 namespace {
 
-/// Times that differ by less than this part of the last time are equal: others may store them in
+/// Largest distance of equal times, as a part of the last time: other programs may store times in
 /// single precision.
 constexpr double kSameGivenTime = 1e-6;
 constexpr std::string_view kTimeOf = "time_of_";
@@ -35,14 +35,14 @@ InputError wrong(const FinishedFile& file, const std::string& what) {
   return InputError(file.path + ": " + what);
 }
 
-/// Refuses a netCDF file of the format before HDF5, with what to do instead.
+/// Refuses a netCDF-3 file and names a way to convert it.
 void refuse_classic_netcdf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 3> head{};
   if (file.read(head.data(), head.size()) && std::string_view(head.data(), 3) == "CDF")
     throw InputError(path +
-                     " is a netCDF-3 file; --from reads netCDF-4 and HDF5. xarray writes netCDF-4 "
-                     "with to_netcdf(path, engine=\"h5netcdf\")");
+                     " is a netCDF-3 file, but --from reads netCDF-4 and HDF5; xarray writes "
+                     "netCDF-4 by to_netcdf(path, engine=\"h5netcdf\")");
 }
 
 /// Reads the variables of one file.
@@ -63,8 +63,8 @@ class Reader {
       std::erase_if(known, [&](const std::string& name) { return !contains(of_system, name); });
       for (const std::string& name : over_time)
         if (!contains(known, name)) all.left_out.push_back(name);
-      // A variable of an observable's name is meant, whatever its shape; series() says what is
-      // wrong with the shape.
+      // A variable with an observable's name is meant to be one, whatever its shape; series()
+      // reports a wrong shape.
       for (const std::string& name : of_system)
         if (!contains(known, name) && file_.has_dataset(name)) known.push_back(name);
     }
@@ -75,7 +75,7 @@ class Reader {
       std::vector<double> values = series(name, all.times);
       const std::size_t its = values.size() / all.times.size();
       if (runs && *runs != its)
-        throw wrong(of_, "'" + name + "' has " + counted(its) + ", and '" + first + "' has " +
+        throw wrong(of_, "'" + name + "' has " + counted(its) + ", but '" + first + "' has " +
                              counted(*runs) + "; all observables must have the same runs");
       runs = its;
       if (first.empty()) first = name;
@@ -93,7 +93,7 @@ class Reader {
   static std::string counted(std::size_t runs) {
     return std::to_string(runs) + (runs == 1 ? " run" : " runs");
   }
-  /// Names of the datasets in the file.
+  /// Returns the names of the datasets in the file.
   [[nodiscard]] Names variables() const {
     Names found;
     for (const std::string& name : file_.members(""))
@@ -103,7 +103,7 @@ class Reader {
   static bool is_axis(const std::string& name) {
     return name == "time" || name == "run" || name == "step";
   }
-  /// Dimensions of a variable; the empty text for those that have no name.
+  /// Returns the dimensions of a variable; empty text stands for a dimension without a name.
   [[nodiscard]] Names dimensions(const std::string& name) const {
     Names found = file_.dimensions(name);
     found.resize(file_.shape(name).size());
@@ -118,7 +118,8 @@ class Reader {
     return contains(its, axis_) || (its.back().empty() && shape.back() == times);
   }
 
-  /// Whether the file has the variable. netCDF keeps a dimension without one as a dataset, too.
+  /// Returns whether the file has the variable. netCDF stores a dimension without a variable as a
+  /// dataset, too.
   [[nodiscard]] bool has_values(const std::string& name) const {
     return file_.has_dataset(name) &&
            !file_.text_attribute(name, "NAME").value_or("").starts_with("This is a netCDF dim");
@@ -128,7 +129,7 @@ class Reader {
     const bool has_time = has_values("time");
     if (!has_time && !has_values("step"))
       throw wrong(of_,
-                  "there is no variable 'time' (flow time: learning rate times step), and no "
+                  "it has neither a variable 'time' (flow time: learning rate times step) nor "
                   "'step'; its variables are " +
                       text::join(variables(), ", "));
     const std::string name = has_time ? "time" : "step";
@@ -136,12 +137,13 @@ class Reader {
       throw wrong(of_, "'" + name + "' has the shape " + in_words(file_.shape(name)) +
                            "; it must have one dimension");
     axis_ = name;
-    // A coordinate time(step) lies along another dimension.
+    // The dimension of time may have another name: a coordinate time(step) lies along `step`.
     if (const std::string along = dimensions(name).front(); !along.empty()) axis_ = along;
     std::vector<double> values = file_.read(name).values;
     if (has_time) return values;
     if (!learning_rate)
-      throw wrong(of_, "it has 'step' and no 'time'; --learning-rate turns steps into flow time");
+      throw wrong(of_,
+                  "it has 'step' but no 'time'; give --learning-rate to turn steps into flow time");
     for (double& value : values) value *= *learning_rate;
     return values;
   }
@@ -149,11 +151,11 @@ class Reader {
     if (times.size() < 2)
       throw wrong(of_, "it has " + std::to_string(times.size()) +
                            (times.size() == 1 ? " time" : " times") +
-                           "; a comparison needs two or more");
+                           "; a comparison needs at least 2");
     for (std::size_t i = 0; i < times.size(); ++i) {
       const std::string which = "time " + std::to_string(i) + " is " + shortest(times[i]);
       if (!std::isfinite(times[i]) || times[i] < 0)
-        throw wrong(of_, which + "; flow times are finite numbers from 0 on");
+        throw wrong(of_, which + "; flow times must be finite and at least 0");
       if (i > 0 && !(times[i] > times[i - 1]))
         throw wrong(of_, which + ", after " + shortest(times[i - 1]) + "; times must increase");
     }
@@ -173,7 +175,7 @@ class Reader {
                           text::join(all, ", ") + "; " + there + near);
   }
 
-  /// Runs x times of an observable, all of them finite.
+  /// Returns the values (runs x times) of an observable, all of them finite.
   [[nodiscard]] std::vector<double> series(const std::string& name,
                                            const std::vector<double>& times) const {
     const std::vector<std::size_t> shape = file_.shape(name);
@@ -211,7 +213,7 @@ class Reader {
                              (std::isinf(values[i]) ? "infinite" : "NaN or missing") + " in run " +
                              std::to_string(i / times.size()) +
                              " at t = " + text::rounded(times[i % times.size()]) +
-                             "; leave that run out, or end the times before");
+                             "; leave out this run, or end the times before this one");
     return values;
   }
   static std::size_t count(const std::vector<std::size_t>& shape) {
@@ -232,10 +234,10 @@ class Reader {
     const double value = file_.number_attribute("", "deterministic").value_or(0);
     if (value != 0 && value != 1)
       throw wrong(of_, "its attribute 'deterministic' is " + shortest(value) +
-                           "; it must be 1 (one run without randomness) or 0");
+                           "; it must be 1 (a single run without randomness) or 0");
     if (value == 1 && runs > 1)
-      throw wrong(of_, "it is deterministic by its attribute, and has " + counted(runs) +
-                           "; such training has one");
+      throw wrong(of_, "its attribute 'deterministic' is 1, but it has " + counted(runs) +
+                           "; it must have a single run");
     return value == 1;
   }
 
@@ -244,7 +246,7 @@ class Reader {
   std::string axis_ = "time";  ///< the dimension of time
 };
 
-/// Names that all have.
+/// Returns the names of the observables that all trajectories have.
 Names shared_observables(const std::vector<Trajectories>& given) {
   Names shared;
   for (const auto& observable : given.front().observables) {
@@ -258,7 +260,7 @@ Names shared_observables(const std::vector<Trajectories>& given) {
 
 }  // namespace
 
-bool is_of_others(const std::string& path) {
+bool is_external(const std::string& path) {
   refuse_classic_netcdf(path);
   return DataFile(path).text_attribute("", "format") != "popflow";
 }
@@ -270,8 +272,9 @@ void require_free_word(const FinishedFile& file) {
   const std::string& word = file.word;
   if (std::find(rungs.begin(), rungs.end(), word) != rungs.end() || word.starts_with("svag"))
     throw UsageError("--from names " + file.path + " " + word +
-                     ", which is a rung of popflow's, and popflow did not write that file; give it "
-                     "another name, such as mine=" +
+                     ", which is the name of one of popflow's rungs, but popflow did not write "
+                     "this file; choose another "
+                     "name, such as mine=" +
                      file.path);
   const bool plain = word.size() <= 40 &&
                      std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
@@ -279,10 +282,11 @@ void require_free_word(const FinishedFile& file) {
                        return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
                      });
   if (!plain || std::find(groups.begin(), groups.end(), word) != groups.end())
-    throw UsageError("--from has the name '" + word + "' for " + file.path +
-                     "; a name begins with a letter, goes on with letters, digits, '_', '-', '.', "
-                     "has 40 characters at most, and is none of " +
-                     text::join({groups.begin(), groups.end()}, ", "));
+    throw UsageError(
+        "--from has the name '" + word + "' for " + file.path +
+        "; a name begins with a letter, continues with letters, digits, '_', '-' or '.', "
+        "has at most 40 characters, and is none of " +
+        text::join({groups.begin(), groups.end()}, ", "));
 }
 
 Trajectories read_trajectories(const FinishedFile& file, const SystemInfo* system,
@@ -301,7 +305,7 @@ SystemInfo with_observables_of(SystemInfo system, const std::vector<Trajectories
       for (const auto& [name, values] : of.observables) names.push_back(name);
       held.push_back(of.file.name() + " has " + text::join(names, ", "));
     }
-    throw InputError("no observable is in all files: " + text::join(held, "; "));
+    throw InputError("the files have no observable in common: " + text::join(held, "; "));
   }
   return system;
 }
@@ -309,14 +313,14 @@ SystemInfo with_observables_of(SystemInfo system, const std::vector<Trajectories
 SystemInfo system_of(const std::vector<Trajectories>& given) {
   SystemInfo system;
   system.name = "trajectories";
-  system.title = "trajectories of others";
+  system.title = "trajectories of other programs";
   for (const auto& [name, values] : given.front().observables)
     system.observables.push_back({name, "", name, "", 0});
   return with_observables_of(std::move(system), given);
 }
 
-std::vector<std::string> said_of_left_out(const SystemInfo& system, const SystemInfo& compared,
-                                          const std::vector<Trajectories>& given) {
+std::vector<std::string> left_out_notes(const SystemInfo& system, const SystemInfo& compared,
+                                        const std::vector<Trajectories>& given) {
   std::vector<std::string> said;
   const Names kept = names_of(compared.observables);
   for (const Trajectories& of : given) {
@@ -327,8 +331,8 @@ std::vector<std::string> said_of_left_out(const SystemInfo& system, const System
       said.push_back(of.file.name() + " has no " + text::join(missing, ", ") + "; compared " +
                      (kept.size() == 1 ? "is " : "are ") + text::join(kept, ", "));
     if (!of.left_out.empty())
-      said.push_back(of.file.name() + ": no observables of " + system.name +
-                     ", left out: " + text::join(of.left_out, ", "));
+      said.push_back(of.file.name() + ": left out, because " + system.name +
+                     " has no such observables: " + text::join(of.left_out, ", "));
   }
   return said;
 }
@@ -356,13 +360,13 @@ CommonTimes common_times(const std::vector<TimesOf>& rungs) {
     all.push_back(rung.name + " has " + std::to_string(rung.times.size()) + " from " +
                   text::rounded(rung.times.front()) + " to " + text::rounded(rung.times.back()));
   throw InputError("the rungs have " +
-                   std::string(common.times.empty() ? "no time" : "one time alone") +
-                   " in common, and are compared at such times: " + text::join(all, ", ") +
+                   std::string(common.times.empty() ? "no time" : "a single time") +
+                   " in common, but a comparison needs at least 2: " + text::join(all, ", ") +
                    "; 'compare NAME --from mine=FILE --rungs flow,sgd' computes popflow's rungs at "
-                   "the times of the file (of sgd and gd at whole steps of --learning-rate)");
+                   "the times of the file (sgd and gd at whole steps of --learning-rate)");
 }
 
-std::string said_of_times(const CommonTimes& common, const std::vector<TimesOf>& rungs) {
+std::string common_times_note(const CommonTimes& common, const std::vector<TimesOf>& rungs) {
   const bool all = std::all_of(rungs.begin(), rungs.end(), [&](const TimesOf& rung) {
     return rung.times.size() == common.times.size();
   });
@@ -371,9 +375,9 @@ std::string said_of_times(const CommonTimes& common, const std::vector<TimesOf>&
   for (const TimesOf& rung : rungs)
     ends.push_back(rung.name + " has " + std::to_string(rung.times.size()) + " up to " +
                    text::rounded(rung.times.back()));
-  return "compared at the " + std::to_string(common.times.size()) + " times that all have, from " +
-         text::rounded(common.times.front()) + " to " + text::rounded(common.times.back()) + ": " +
-         text::join(ends, ", ");
+  return "compared at the " + std::to_string(common.times.size()) +
+         " times that all rungs have, from " + text::rounded(common.times.front()) + " to " +
+         text::rounded(common.times.back()) + ": " + text::join(ends, ", ");
 }
 
 Paths at_columns(const Paths& paths, const std::vector<std::size_t>& columns) {
@@ -409,12 +413,13 @@ RungPaths Trajectories::paths(const std::vector<std::string>& names,
   return result;
 }
 
-std::vector<std::string> warnings_of_starts(const std::vector<std::string>& names,
-                                            std::size_t first_given, const CommonTimes& common,
-                                            const SystemInfo& compared,
-                                            const std::vector<RungPaths>& rungs) {
-  constexpr double kErrors = 5;     // standard errors: rarer than 1e-6 by chance
-  constexpr double kSingle = 1e-5;  // of the observable: sums in single precision
+std::vector<std::string> start_warnings(const std::vector<std::string>& names,
+                                        std::size_t first_given, const CommonTimes& common,
+                                        const SystemInfo& compared,
+                                        const std::vector<RungPaths>& rungs) {
+  // standard errors; exceeded by chance with probability below 1e-6
+  constexpr double kErrors = 5;
+  constexpr double kSingle = 1e-5;  // relative rounding of sums in single precision
   std::vector<std::string> warnings;
   if (common.times.front() > 0 || rungs.empty()) return warnings;
   for (std::size_t r = std::max<std::size_t>(first_given, 1); r < rungs.size(); ++r) {
@@ -431,13 +436,13 @@ std::vector<std::string> warnings_of_starts(const std::vector<std::string>& name
       const double allowed =
           kErrors * std::hypot(error(a), error(b)) + kSingle * size + compared.observables[o].floor;
       if (std::abs(a.mean - b.mean) > allowed)
-        parts.push_back(compared.observables[o].name + " is " + text::digits(b.mean) + ", of " +
+        parts.push_back(compared.observables[o].name + " is " + text::digits(b.mean) + ", but " +
                         names.front() + " " + text::digits(a.mean));
     }
     if (!parts.empty())
-      warnings.push_back(names[r] + " does not start where " + names.front() +
-                         " does (t = 0): " + text::join(parts, "; ") +
-                         ". Differences that the start makes count as those of the rungs");
+      warnings.push_back(names[r] + " starts elsewhere than " + names.front() +
+                         " (t = 0): " + text::join(parts, "; ") +
+                         ". The comparison attributes differences of the starts to the rungs");
   }
   return warnings;
 }

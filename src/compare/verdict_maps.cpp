@@ -19,7 +19,7 @@ constexpr const char* kMargin = "_margin";
 constexpr const char* kVerdict = "_verdict";
 constexpr const char* kRunsNeeded = "_runs_needed";
 
-/// Name of a question's maps; for ranges it is the observable's name.
+/// Returns the name of a question's maps; for ranges, the observable's name.
 std::string map_of(Question question, const std::string& subject) {
   return question == Question::range
              ? subject
@@ -62,11 +62,11 @@ void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std
     add(info.name + kMargin, axes,
         info.name + ": equivalence margin, delta times the range along the first rung or the flow");
     add_verdict(info.name, info.name);
-    if (!asks_how_far_down(info, invariants)) continue;
+    if (!has_depth(info, invariants)) continue;
     const std::string depth = map_of(Question::depth, info.name);
     add(depth + kDifference, of_pairs,
         info.name + ": ratio of the geometric means where it is furthest from 1 along time");
-    add_verdict(depth, info.name + ", how far down");
+    add_verdict(depth, info.name + ", geometric mean");
   }
   for (const EventInfo& info : system.events) {
     const std::string share = map_of(Question::share, info.name),

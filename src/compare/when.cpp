@@ -12,7 +12,7 @@ namespace popflow {
 
 namespace {
 
-/// Item of a passage, or -1 for an event, with the same name.
+/// Returns whether two subjects are the same: the same event, or the same item of a passage.
 bool is_same(const Subject& a, const Subject& b) { return a.name == b.name && a.item == b.item; }
 
 void append_items(std::vector<Subject>& to, const std::string& passage, std::size_t items) {
@@ -20,7 +20,7 @@ void append_items(std::vector<Subject>& to, const std::string& passage, std::siz
     to.push_back({passage, static_cast<std::int64_t>(i), items});
 }
 
-/// First-passage times of an event in each run; NaN if it did not happen.
+/// Returns the first-passage times of an event in each run; NaN if it did not happen.
 std::vector<double> times_of_event(const DataFile& group, const std::string& name,
                                    std::size_t runs) {
   std::vector<double> first(runs, kNoNumber);
@@ -39,7 +39,8 @@ std::vector<double> times_of_event(const DataFile& group, const std::string& nam
   return first;
 }
 
-/// Times of all items of a passage: runs x items; empty if the rung has no such passage.
+/// Returns the times of all items of a passage: runs x items; empty if the rung has no such
+/// passage.
 std::vector<double> times_of_passage(const DataFile& group, const Subject& of, std::size_t runs) {
   if (!group.has_dataset(of.name)) return {};
   std::vector<double> times = group.read(of.name).values;
@@ -62,7 +63,8 @@ Share share_of(const FirstTimes& of) {
   return share;
 }
 
-/// Runs that both rungs have, if run k of one shares its random numbers with run k of the other.
+/// Returns the times of runs that both rungs have, if run k of one shares its random numbers with
+/// run k of the other.
 std::vector<std::pair<double, double>> paired(const FirstTimes& first, const FirstTimes& second) {
   std::vector<std::pair<double, double>> pairs;
   for (std::size_t run = 0; run < std::min(first.runs.size(), second.runs.size()); ++run)
@@ -86,14 +88,14 @@ Statement statement_of(Question question, const Subject& subject,
 
 constexpr Interval kNoInterval = {kNoNumber, kNoNumber};
 
-/// Adds the next rung's value.
+/// Appends the next rung's value.
 void add_value(Statement& statement, double value, const Interval& interval) {
   statement.value.push_back(value);
   statement.low.push_back(interval.low);
   statement.high.push_back(interval.high);
 }
 
-/// Fills verdict, interval and p-value of a difference.
+/// Fills in verdict, interval and p-value of a difference.
 void judge(Judgement& of, const Intervals& intervals, double level_of_agreement, std::size_t runs,
            bool exact, bool complete, double level) {
   const Interval at = intervals(level);
@@ -207,7 +209,7 @@ Statement judge_time(const Subject& subject, const std::vector<FirstTimes>& rung
     add_value(statement, times.back().median(),
               times.back().runs() == 0 ? kNoInterval : times.back().interval(options.level));
   }
-  // Without a flow, the time is that of the first rung.
+  // Without a flow, the margin is relative to the time of the first rung.
   const auto exact =
       std::find_if(rungs.begin(), rungs.end(), [](const FirstTimes& rung) { return rung.exact; });
   const double reference =

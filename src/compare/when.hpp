@@ -10,14 +10,14 @@
 
 namespace popflow {
 
-/// Events and passage items that a system has with this shape.
+/// Returns the events and passage items that a system of this shape has.
 std::vector<Subject> happenings_of(const SystemInfo& system, const Shape& shape);
-/// Events and passage items that a rung's file or group holds.
+/// Returns the events and passage items of a rung's file or group.
 std::vector<Subject> happenings_in(const DataFile& group);
-/// The subjects of `first`, followed by those found only in `second`.
+/// Returns the subjects of `first`, followed by those found only in `second`.
 std::vector<Subject> together(std::vector<Subject> first, const std::vector<Subject>& second);
 
-/// Times of each event or passage item in a rung's runs, from its group.
+/// Reads the times of each event or passage item in a rung's runs from its group.
 std::vector<FirstTimes> read_first_times(const DataFile& group,
                                          const std::vector<Subject>& happenings,
                                          const RungRuns& runs, double end);

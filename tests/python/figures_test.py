@@ -328,7 +328,7 @@ def test_compared_sweeps(tmp_path):
     # By themselves those that have a verdict; energy, an invariant, has none.
     maps = [axes.get_title(loc="left") for axes in popflow.figure(compared.popflow.path).axes]
     assert [title.split(":")[0] for title in maps[1:]] == [
-        "loss", "loss, how far down", "excess_loss"]
+        "loss", "loss, geometric mean", "excess_loss"]
     assert popflow.figure(compared.popflow.path, observable="energy").axes[0].has_data()
 
 

@@ -68,7 +68,7 @@ def test_trajectories_alone(tmp_path):
     ({"mine": {"time": [0, 1], "loss": ["a", "b"]}}, r"trajectories\['mine'\]\['loss'\] holds str"),
     ({"mine": {"time": [0, 1], 3: [1, 2]}}, "has the key 3"),
     ({"a/b": {}}, "has the name 'a/b'"),
-    ({"sgd": {"time": [0, 1], "loss": [1, 2]}}, "which is a rung of popflow's"),
+    ({"sgd": {"time": [0, 1], "loss": [1, 2]}}, "the name of one of popflow's rungs"),
 ])
 def test_wrong_arguments_are_named(trajectories, said):
     with pytest.raises(popflow.UsageError, match=said):
@@ -76,7 +76,7 @@ def test_wrong_arguments_are_named(trajectories, said):
 
 
 @pytest.mark.parametrize(("arrays", "said"), [
-    ({"loss": [1.0, 2]}, "no variable 'time'"),
+    ({"loss": [1.0, 2]}, "neither a variable 'time'"),
     ({"time": [0.0, 1], "lose": [1.0, 2]}, "did you mean loss with lose"),
     ({"time": [0.0, 1], "loss": [1.0, np.nan]}, "'loss' is NaN or missing in run 0 at t = 1"),
     ({"time": [0.0, 0], "loss": [1.0, 2]}, "times must increase"),

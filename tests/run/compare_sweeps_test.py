@@ -112,7 +112,7 @@ def test_the_noisy_ones_belong_together():
         said = compare("svag:2=svag.h5", code=0).err
         check("share random numbers" in said, said)
         said = popflow("compare", "scb", "--from", "flow=flow.h5,sgd=sgd.h5", folder=folder, code=3).err
-        check("holds a sweep of markov, not of scb" in said, said)
+        check("is a sweep of markov, not of scb" in said, said)
         said = popflow("resume", "maps.h5", folder=folder, code=0)
         check("finished" in said.err + said.out and "verdict" in said.out, said)
 

@@ -99,9 +99,9 @@ def test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for
         check(("needs", True) in verdicts(folder, "wide.h5", 0.07, "flow,sgd")[1], "nothing is open")
         told = " ".join(out.split())
         check("drifts, z = " in told and ": no drift shown" in told, "the invariant has verdicts")
-        last = told[told.index("In place of sgd, within these margins: "):]
+        last = told[told.index("As models of sgd, within these margins: "):]
         for part in ("flow is good enough for gradient_norm; too far off in the mean: loss",
-                     "it says nothing of how runs scatter", "sde is good enough for"):
+                     "it does not describe the scatter of runs", "sde is good enough for"):
             check(part in last, last)
 
 
@@ -151,7 +151,7 @@ def test_the_range_may_agree_where_when_and_how_far_down_differ():
         narrow, ended = compare(folder, "markov", "--learning-rate", 0.1, "--batch-size", 8, "--rungs",
                                 "flow,sgd", "--runs", 16, "--saves", 41, "--delta-time", 1e-5)
         check(judged(narrow, "loss_settled", "time", pair) == "differ", ended.out)
-        check("too far off in when: loss_settled" in " ".join(ended.out.split()), ended.out)
+        check("too far off in the median time: loss_settled" in " ".join(ended.out.split()), ended.out)
 
 
 def test_runs_that_never_have_an_event_are_later_than_the_end():
@@ -183,8 +183,8 @@ def test_files_give_the_verdicts_of_their_runs_and_older_ones_are_read():
         with h5py.File(path, "r+") as file:
             del file["comparison/verdicts"]
         said = popflow("info", path, code=0).out
-        check("by a version that did not ask when and how far down" in " ".join(said.split()), said)
-        check("sgd-flow" in said and "In place of sgd" in said, said)
+        check("from a version that did not compare median times and geometric means" in " ".join(said.split()), said)
+        check("sgd-flow" in said and "As models of sgd" in said, said)
 
 
 def test_a_rung_is_a_run():
@@ -229,7 +229,7 @@ def test_orders_over_learning_rates():
 def test_it_says_beforehand_that_a_file_will_be_large():
     """Ended at that moment: what is said comes before the work."""
     large = ["--vocab-size", 20, "--context-length", 2000, "--batch-size", 1]
-    for args, sentence in ((["--saves", 40], "--state ends, which keeps"),
+    for args, sentence in ((["--saves", 40], "--state ends keeps"),
                            (["--saves", 400], "all states of sde, sgd would take more than 1 GiB"),
                            (["--saves", 40, "--state", "all"], None)):
         with Folder() as folder:
@@ -250,10 +250,10 @@ def test_what_is_kept_exactly_has_no_order():
                               "--t-end", 10, "--saves", 3, "--learning-rates", "0.1,0.05,0.02",
                               "--batch-size", 4, "--runs", 8, "--rungs", "flow,gd,sgd")
         kept = ("attention_sum_error", "column_sum_error")
-        rows = [line for line in ended.out.splitlines() if "kept to rounding" in line]
+        rows = [line for line in ended.out.splitlines() if "conserved to rounding" in line]
         check([row.split()[0] for row in rows] == [kept[0], "variance", kept[1], "variance"],
               ended.out)
-        check(all(row.count("kept to rounding") == 2 for row in rows), ended.out)
+        check(all(row.count("conserved to rounding") == 2 for row in rows), ended.out)
         with h5py.File(path) as file:
             orders = file["comparison"]
             words = orders[f"{kept[0]}_mean_fit"].attrs["flag_meanings"].split()
@@ -383,7 +383,7 @@ def test_runs_that_did_not_come_beyond_the_start_decide_nothing():
         message = attribute(path, "status_message")
         for said in (warned, message):
             check("flow: " in said and "sgd: " in said and "max-steps" in said, said)
-        check("as far as they came" in message, message)
+        check("up to their ends" in message, message)
         told = " ".join(ended.out.split())
         check("too few runs" not in told and "flow is undecided on loss" in told and "8 stopped before" in told, told)
         again = popflow("resume", path, code=0).err
@@ -417,8 +417,8 @@ def test_one_run_is_not_enough_for_a_verdict():
 def test_few_runs_do_not_tell_how_runs_scatter():
     """Of three runs each even the rarest permutation comes by chance in one case of ten."""
     with Folder() as folder:
-        for runs, said in ((3, "its runs are too few to tell how they are distributed"),
-                           (8, "its runs are distributed unlike those of sgd")):
+        for runs, said in ((3, "its runs are too few for a test of their distribution"),
+                           (8, "the distribution of its runs differs from that of sgd")):
             ended = popflow("compare", "markov", "--rungs", "sde,sgd", "--noise", "isotropic",
                             "--noise-scale", 20, "--learning-rate", 0.1, "--batch-size", 2,
                             "--t-end", 20, "--runs", runs, "-o", f"{runs}.h5", folder=folder, code=0)
@@ -455,9 +455,9 @@ def test_invalid_combinations_are_refused():
         ("markov", "--rungs", "flow,sdg"): "did you mean",
         ("markov", "--rungs", "flow,sgd,sgd"): "twice",
         ("markov", "--rungs", "flow,svag:0"): "svag:L",
-        ("markov", "--rungs", "flow,integrated"): "allowed for markov are flow",
+        ("markov", "--rungs", "flow,integrated"): "the rungs of markov are flow",
         ("markov", "--rungs", "flow,sgd", "--check-noise"): "noise model",
-        ("markov", "--learning-rates", "0.1"): "needs 2 or more",
+        ("markov", "--learning-rates", "0.1"): "give at least 2",
         ("markov", "--learning-rates", "0.1,0.1"): "twice",
         ("markov", "--learning-rates", "0.1,0.2", "--rungs", "flow,sde"): "against sgd",
         ("markov", "--level", 0.9995): "from 0.5 to 0.999",
@@ -472,7 +472,7 @@ def test_a_system_without_samples_names_what_works():
     with Folder() as folder:
         for words in ([], ["--noise", "isotropic"], ["--rungs", "flow,sde"], ["--rungs", "flow,svag:2"]):
             said = popflow("compare", "joma", *words, folder=folder, code=2).err
-            check("'--rungs flow,sde --noise isotropic' works" in " ".join(said.split()), said)
+            check("'--rungs flow,sde --noise isotropic' needs none" in " ".join(said.split()), said)
         popflow("compare", "joma", "--rungs", "flow,sde", "--noise", "isotropic", "--runs", 2,
                 "--t-end", 0.2, folder=folder, code=0)
 
@@ -523,7 +523,7 @@ def test_a_start_that_has_changed_is_refused():
         check(process.wait() == 130, "it had ended")
         start(5)
         said = popflow("resume", path, folder=folder, code=3).err
-        check("from another start than --init-from" in " ".join(said.split()), said)
+        check("from another start than the one that --init-from" in " ".join(said.split()), said)
         start(4)
         popflow("resume", path, "--quiet", folder=folder, code=0)
 

@@ -218,7 +218,7 @@ def test_comparisons_of_some_observables():
         said = popflow(
             "compare", "--from", f"flow={flow},sgd={none}", "-o", path, "--force", code=3
         ).err
-        check("no observable is recorded by all" in said, said)
+        check("no observable in common" in said, said)
 
 
 def test_what_is_wrong_with_a_list_is_said():

@@ -238,7 +238,7 @@ def test_resume_says_what_the_run_did():
              "became non-finite"),
             ([*noisy, "--noise-scale", 1e6], 4, "4 of 4 runs diverged"),
             ([*noisy, "--noise-scale", 1], 0, ""),
-            (["compare", "markov", *limit], 6, "what is compared ends there")):
+            (["compare", "markov", *limit], 6, "the comparison ends there")):
         with Folder() as folder:
             ended = popflow(*args, "-o", "run.h5", folder=folder, code=code)
             check(sentence in ended.err, f"{args}: {ended.err}")

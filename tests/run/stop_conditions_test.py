@@ -332,7 +332,7 @@ def test_rungs_of_a_comparison_end_on_it():
                 attribute(path, "status", rung) == "stopped",
                 f"{rung}: {attribute(path, 'status', rung)}",
             )
-        check("compared up to" in " ".join(ended.out.split()), ended.out)
+        check("compared only up to" in " ".join(ended.out.split()), ended.out)
         said = popflow("compare", "markov", "--stop-when", "steady", folder=folder, code=2).err
         check("flows only" in said, said)
         # A configuration of `run` says nothing of comparisons there.

@@ -75,8 +75,8 @@ def test_plain_numbers_get_the_verdicts_that_popflows_own_file_gets():
         tables = [text.out.replace("mine", "sgd").split() for text in (said, also)]
         length = next(i for i, word in enumerate(tables[0]) if word == "wall")
         check(tables[0][:length] == tables[1][:length], also.out)
-        check("In place of mine" in also.out, also.out)
-        check("In place of mine" in popflow("info", other, code=0).out, "info")
+        check("As models of mine" in also.out, also.out)
+        check("As models of mine" in popflow("info", other, code=0).out, "info")
         # The file holds them, and its readers take them for a rung like any other.
         with h5py.File(other) as file:
             check(same(file["mine/loss"][()], numbers_of(sgd)["loss"]), "mine/loss")
@@ -105,7 +105,7 @@ def test_rungs_are_computed_at_the_times_of_the_file():
             kinds = file["comparison/verdicts/verdict"][()]
             check((kinds[:, 1] == kinds[:, 3]).all(), kinds)
             check(np.abs(file["comparison/loss_difference"][5]).max() == 0, "sgd and its copy")
-        check("In place of mine" in said.out and "sgd is good enough for" in said.out, said.out)
+        check("As models of mine" in said.out and "sgd is good enough for" in said.out, said.out)
 
 
 def plain_words(text):
@@ -160,7 +160,7 @@ def test_trajectories_alone_need_no_system():
         a, b, c = (plain_file(f"{folder}/{name}.nc", {"time": np.arange(5), "height": values})
                    for name, values in zip("abc", (draws[0], draws[1], draws[2] + 100)))
         path, said = compared(folder, "all", "--from", f"a={a},b={b},c={c}")
-        check("In place of a" in said.out and "height" in said.out, said.out)
+        check("As models of a" in said.out and "height" in said.out, said.out)
         words = {"agree": 0, "differ": 1}
         found = table(path)["verdict"][0]
         check(found[1] == words["differ"] and found[0] != words["differ"], found)  # (a,c), (a,b)
@@ -197,12 +197,12 @@ def test_another_start_is_told():
         numbers = numbers_of(sgd)
         _, said = compared(folder, "right", "--from",
                            f"flow={flow},mine={plain_file(folder + '/right.nc', numbers)}")
-        check("does not start" not in said.err, said.err)
+        check("starts elsewhere" not in said.err, said.err)
         numbers["loss"] = numbers["loss"] + 0.01
         _, said = compared(folder, "off", "--from",
                            f"flow={flow},mine={plain_file(folder + '/off.nc', numbers)}")
         said = " ".join(said.err.split())
-        check("does not start where flow" in said and "loss is" in said, said)
+        check("starts elsewhere than flow" in said and "loss is" in said, said)
 
 
 def test_files_that_cannot_be_compared():
@@ -215,7 +215,7 @@ def test_files_that_cannot_be_compared():
         return values
 
     cases = {
-        "there is no variable 'time'": dict(numbers={"loss": loss}),
+        "it has neither a variable 'time'": dict(numbers={"loss": loss}),
         "none of the observables of markov": dict(numbers={"time": time, "los": loss}),
         "did you mean loss with los": dict(numbers={"time": time, "los": loss}),
         "its variables over time are los": dict(numbers={"time": time, "los": loss}),
@@ -229,11 +229,11 @@ def test_files_that_cannot_be_compared():
         "it has 1 time;": dict(numbers={"time": time[:1], "loss": loss[:, :1]}),
         "along seed, time; it must be along time, with 4 values, or along run, time": dict(
             numbers={"time": time}, loss=(("seed", "time"), loss)),
-        "'slope' has 3 runs, and 'loss' has 4 runs": dict(
+        "'slope' has 3 runs, but 'loss' has 4 runs": dict(
             numbers={"time": time, "loss": loss}, slope=(("time", "run3"), loss[:, :3])),
         "'time_of_loss_settled' has the shape (3)": dict(
             numbers={"time": time, "loss": loss}, time_of_loss_settled=(("other",), [1.0, 1, 1])),
-        "it is deterministic by its attribute, and has 4 runs": dict(
+        "its attribute 'deterministic' is 1, but it has 4 runs": dict(
             numbers={"time": time, "loss": loss}, attributes={"deterministic": 1}),
     }
     with Folder() as folder:
@@ -254,16 +254,16 @@ def test_files_that_cannot_be_compared():
             os.remove(mine)
         plain_file(mine, {"time": time, "loss": loss})
         for args, sentence, code in (
-                ([f"flow={mine},sgd={mine}"], "which is a rung of popflow's", 2),
-                ([f"mine={mine}"], "alone; give at least two files, or the NAME of a system", 2),
+                ([f"flow={mine},sgd={mine}"], "the name of one of popflow's rungs", 2),
+                ([f"mine={mine}"], "only; give at least two files, or a system", 2),
                 ([f"flow={flow},a b={mine}"], "a name begins with a letter", 2),
                 ([f"flow={flow},comparison={mine}"], "is none of", 2),
                 ([f"mine={mine},mine={mine}"], "names mine twice", 2),
-                ([f"pytorch={flow},mine={mine}"], "'pytorch'; allowed for markov are", 2),
-                ([f"flow={flow},mine={mine}", "--t-end", 3], "--t-end is for runs", 2)):
+                ([f"pytorch={flow},mine={mine}"], "'pytorch'; the rungs of markov are", 2),
+                ([f"flow={flow},mine={mine}", "--t-end", 3], "--t-end applies to new runs", 2)):
             _, ended = compared(folder, "never", "--from", *args, code=code)
             check(sentence in " ".join(ended.err.split()), ended.err)
-        for args, sentence in ((["--saves", 4], "--saves has no place beside --from"),
+        for args, sentence in ((["--saves", 4], "--saves excludes --from"),
                                (["--learning-rates", "0.1,0.05"], "--learning-rates compares")):
             _, ended = compared(folder, "never", "markov", "--from", f"mine={mine}", "--rungs",
                                 "flow,sgd", *args, code=2)

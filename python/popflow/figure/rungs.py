@@ -204,7 +204,7 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
 
 # The same words as in the table of `popflow compare`.
 WITHOUT_ORDER = {"no_signal": "no significant error", "no_power": "no power fits",
-                 "rounding": "kept to rounding"}
+                 "rounding": "conserved to rounding"}
 
 
 def order(data: xarray.Dataset, name: str, what: str, number: int) -> str:
