@@ -37,7 +37,6 @@ class ContinuedRuns {
   std::string path_;
   /// Place in the file of the run of each number.
   std::unordered_map<std::int64_t, std::size_t> places_;
-  /
 };
 
 /// Returns a note on the start that --init-from names: which runs of an ensemble start where. Empty
