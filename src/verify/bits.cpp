@@ -1,4 +1,4 @@
-// Checks of bit-for-bit reproducibility: with any number of threads, after resuming, and from a
+// Checks of bit-for-bit reproducibility: with any number of threads, after resuming, and with a
 // problem file.
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ class Differences {
             static_cast<double>(found_),
             0,
             false,
-            "of " + std::to_string(looked_) + " " + what + " differ in a bit" +
+            "of " + std::to_string(looked_) + " " + what + " are not bit-identical" +
                 (first_.empty() ? "" : ", first: " + first_)};
   }
 
@@ -51,7 +51,7 @@ bool same_observables(std::vector<double> a, std::vector<double> b) {
   return same_bits(a, b);
 }
 
-/// Driver with the configured method, and a bounded stretch of time.
+/// Driver with the configured method, and a bounded time to integrate.
 struct Stretch {
   State x;
   Regime regime;
@@ -78,7 +78,7 @@ struct Stretch {
   }
 };
 
-/// Advances a driver through save times, some of which it may have passed.
+/// Save times through which a driver is advanced, possibly from the middle.
 class Journey {
  public:
   Journey(double end, int saves) : end_(end), saves_(saves) {}
@@ -98,9 +98,10 @@ class Journey {
   int next_ = 1;
 };
 
-/// Runs afresh, interrupts and restores; returns the number of interruptions after which the end
-/// differs in any bit. Drivers need not check for an interrupt after every step, but do so in each
-/// call of advance(): a run of few steps is interrupted at its save times.
+/// Runs without interruption, then interrupts and restores the run; returns the number of
+/// interruptions after which the end differs in any bit. Drivers need not check for an interrupt
+/// after every step, but in each call of advance(): a run of few steps is interrupted at its save
+/// times.
 template <class Make>
 void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Differences& found) {
   const std::unique_ptr<Driver> whole = make(DriverHooks{});
@@ -115,7 +116,7 @@ void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Di
     self = begun.get();
     Journey journey(end, cuts);
     if (journey.go_on(*begun) != Outcome::Kind::interrupted)
-      continue;  // the restored run has a longer last stretch
+      continue;  // a restored run with a longer last step cannot be cut here
     const ResumePoint point = begun->resume_point();
     const std::int64_t cut = begun->statistics().accepted;
     any = any || cut > 0;
@@ -123,9 +124,9 @@ void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Di
     resumed->restore(*point.x, *point.regime, point.t, point.data);
     const Outcome::Kind again = journey.go_on(*resumed);
     found.same(Stretch(*resumed, again) == expected,
-               what + " cut after " + std::to_string(cut) + " steps");
+               what + " interrupted after " + std::to_string(cut) + " steps");
   }
-  if (expected.counts.accepted >= cuts) found.same(any, what + " could not be cut");
+  if (expected.counts.accepted >= cuts) found.same(any, what + " could not be interrupted");
 }
 
 /// Temporary folder, removed with its contents.
@@ -167,7 +168,8 @@ Checks check_threads(const Subject& subject) {
     const Outcome::Kind kind = driver->advance(run.end).kind;
     return Stretch(*driver, kind);
   };
-  // As in an ensemble: concurrently and with one System, which must not keep any state.
+  // Runs are concurrent and share one System, as in an ensemble; the System must not keep any
+  // state.
   constexpr std::uint32_t kRuns = 12;
   const auto ensemble = [&](const System& system, const NoisyRun& run, Workers& workers) {
     std::vector<std::optional<Stretch>> ends(kRuns);
@@ -283,7 +285,7 @@ Checks check_problem_file(const Subject& subject) {
   }
   if (why.empty()) return {found.check("problem file", "results of the problem read back")};
   return {{"problem file", Check::Verdict::fails, 1, 0, false,
-           "the file of its own problem is refused: " + why}};
+           "the system refuses the file of its own problem: " + why}};
 }
 
 }  // namespace popflow::verification

@@ -45,7 +45,7 @@ inline Check skipped(const std::string& name, const std::string& why) {
 
 using Checks = std::vector<Check>;
 
-// Each function returns its rows: none if the system declares nothing that it checks.
+// Each function returns its rows, or none if the system declares nothing that it could check.
 Checks check_finite(const Subject& subject);
 Checks check_observables(const Subject& subject);
 Checks check_gradient(const Subject& subject);

@@ -1,4 +1,5 @@
-// Compares the flow in different coordinates: without reduction, and those in which noise acts.
+// Comparison of the flow in different coordinates: without reduction, and those in which noise
+// acts.
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +17,8 @@ namespace {
 constexpr std::size_t kLargest = 200'000;
 constexpr std::size_t kThoroughLargest = 5'000'000;
 
-/// Times at which flows are compared: early ones, which any flow can reach, and the times of the
-/// points.
+/// Returns the times at which flows are compared: early ones, which any flow can reach, and the
+/// times of the points.
 std::vector<double> times_of(const Subject& subject) {
   std::vector<double> times = {0.2 * subject.window(), subject.window()};
   for (const Point& point : subject.points()) times.push_back(point.t);
@@ -25,8 +26,8 @@ std::vector<double> times_of(const Subject& subject) {
   return times;
 }
 
-/// Observables of a flow at these times; fewer if a bounded number of steps does not reach them
-/// all.
+/// Returns the observables of a flow at these times; fewer if a bounded number of steps does not
+/// reach all of them.
 std::vector<std::vector<double>> along(const Subject& subject, const System& system,
                                        const std::vector<double>& times, double rtol) {
   FlowDriver::Options options = subject.flow_options();
@@ -47,7 +48,7 @@ std::vector<std::vector<double>> along(const Subject& subject, const System& sys
   return values;
 }
 
-/// Largest relative difference of an observable, and the number of times reached.
+/// Returns the largest relative difference of an observable, and the number of times reached.
 std::pair<Worst, std::size_t> difference(const Subject& subject, const System& other, double rtol) {
   const std::vector<double> at = times_of(subject);
   const auto here = along(subject, subject.system(), at, rtol),
@@ -61,8 +62,8 @@ std::pair<Worst, std::size_t> difference(const Subject& subject, const System& o
       for (const double value : {here[k][i], there[k][i]})
         if (!std::isnan(value)) size = std::max(size, std::abs(value));
     for (std::size_t k = 0; k < times; ++k) {
-      // Values that only one of the two knows are not compared, nor are differences at rounding
-      // level.
+      // Observables that only one of the two systems has are not compared, nor are differences at
+      // rounding level.
       if (std::isnan(here[k][i]) || std::isnan(there[k][i])) continue;
       worst.add(std::abs(here[k][i] - there[k][i]) / std::max(size, 1e-3), 1e-6,
                 infos[i].name + " at t = " + digits(at[k]));
@@ -75,14 +76,13 @@ Check compare(const Subject& subject, const System& other, const std::string& na
               const std::string& what) {
   const auto [worst, times] = difference(subject, other, 1e-11);
   if (times < 2) return skipped(name, what + " needs too many steps");
-  if (!worst.any()) return skipped(name, "the two have no observable in common");
+  if (!worst.any()) return skipped(name, "the two systems have no observable in common");
   const double end = times_of(subject)[times - 1];
   const std::string note = "relative difference of an observable from " + what +
-                           " up to t = " + digits(end) + "; most: " + worst.where();
+                           " up to t = " + digits(end) + "; largest: " + worst.where();
   Check check = worst.check(name, note);
   if (check.verdict == Check::Verdict::ok || !subject.no_tolerance().empty()) return check;
-  // An observable may magnify the integrator's error; the difference then shrinks with the
-  // tolerance.
+  // An observable may magnify the integrator's error; that difference shrinks with the tolerance.
   const Check loose = difference(subject, other, 1e-9).first.check(name, "");
   check.note += ", at rtol 1e-11; " + digits(loose.measured) + " at 1e-9";
   if (check.measured <= 0.1 * loose.measured) check.verdict = Check::Verdict::ok;
@@ -116,7 +116,7 @@ Checks check_reduction(const Subject& subject) {
   }
   const std::size_t n = full->system->shape().state_size();
   if (n > (subject.options().thorough ? kThoroughLargest : kLargest))
-    return {skipped(name, words + " has " + std::to_string(n) + " numbers, too many to follow" +
+    return {skipped(name, words + " has " + std::to_string(n) + " numbers, too many to integrate" +
                               (subject.options().thorough ? "" : " without --thorough"))};
   return {compare(subject, *full->system, name, words)};
 }
@@ -131,17 +131,17 @@ Checks check_noisy_coordinates(const Subject& subject) {
   const System& system = *noisy->system;
   if (!system.shape().approximation.empty()) return {skipped(name, system.shape().approximation)};
   if (subject.system().capabilities().switching && !system.capabilities().switching)
-    return {skipped(name, "its right-hand side jumps, and only the flow's steps end at the jumps")};
+    return {skipped(name, "the right-hand side jumps, and steps end at the jumps in flows only")};
   const Capability<Proximal> here = subject.system().capabilities().proximal,
                              there = system.capabilities().proximal;
   if (there && (!here || here->estimates_error() != there->estimates_error()))
     return {
         skipped(name, there->proximal_term() +
-                          " is taken exactly by a flow, or in proximal steps that it chooses by "
-                          "their error; with noise they are those of the noise")};
+                          " is exact in a flow, or in proximal steps with an error estimate; with "
+                          "noise, its steps are those of the noise")};
   if (system.shape().state_size() > (subject.options().thorough ? kThoroughLargest : kLargest))
-    return {skipped(name, "the state is too large to follow twice without --thorough")};
-  return {compare(subject, system, name, "the system that noise moves, without any noise,")};
+    return {skipped(name, "the state is too large to integrate twice without --thorough")};
+  return {compare(subject, system, name, "the system for noisy runs, without noise,")};
 }
 
 }  // namespace popflow::verification

@@ -1,4 +1,4 @@
-// Compares declared derivatives with central differences of order four,
+// Comparison of declared derivatives with central differences of order four,
 //
 //   (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h,
 //
@@ -25,7 +25,7 @@ constexpr double kTells = 0.01;           // a larger error bound is inconclusiv
 constexpr std::size_t kAllEntries = 200;  // up to this state size, every entry is checked
 constexpr std::size_t kJacobian = 400;
 
-/// Whether the comparison is conclusive: an error was found, or would have been.
+/// Returns whether the comparison is conclusive: an error was found, or would have been found.
 bool tells(double error, double allowed) { return error > allowed || allowed <= kTells; }
 
 Vector random_vector(RandomStream& random, std::size_t n) {
@@ -38,7 +38,7 @@ double largest(const Vector& v) {
   return verification::largest({v.data(), static_cast<std::size_t>(v.size())});
 }
 
-/// Size of each entry: its block's scale, or its own magnitude if larger.
+/// Returns the size of each entry: its block's scale, or its own magnitude if larger.
 Vector sizes(const System& system, const State& x) {
   Vector size(static_cast<Eigen::Index>(x.size()));
   Eigen::Index i = 0;
@@ -48,10 +48,10 @@ Vector sizes(const System& system, const State& x) {
   return size;
 }
 
-/// Errors of derivatives. Places where rounding dominates are kept separate.
+/// Errors of derivatives; places where rounding dominates are kept separately.
 class Findings {
  public:
-  /// `of`: names the derivatives in messages.
+  /// `of` names the derivatives in messages.
   explicit Findings(std::string of) : of_(std::move(of)) {}
   void add(double error, double allowed, const std::string& where) {
     if (tells(error, allowed))
@@ -61,11 +61,12 @@ class Findings {
   }
   [[nodiscard]] Check check(const std::string& name, const std::string& what) const {
     if (!worst_.any())
-      return skipped(name, of_ + " changes by no more than rounding at any state looked at");
-    const std::string silent =
-        silent_ == 0 ? ""
-                     : "; " + std::to_string(silent_) + " more are rounding, as at a state of rest";
-    return worst_.check(name, what + "; most in " + worst_.where() + silent);
+      return skipped(name, of_ + " changes only by rounding at all states of the check");
+    const std::string silent = silent_ == 0
+                                   ? ""
+                                   : "; " + std::to_string(silent_) +
+                                         " more are dominated by rounding, as at a state of rest";
+    return worst_.check(name, what + "; largest in " + worst_.where() + silent);
   }
 
  private:
@@ -76,7 +77,7 @@ class Findings {
 
 class Loss {
  public:
-  /// Also evaluates the right-hand side `f` with the state's last digits changed, to measure
+  /// Also evaluates the right-hand side `f` with perturbed last digits of the state, to measure
   /// rounding.
   Loss(const System& system, const Point& at, const std::vector<double>& f, std::uint64_t seed)
       : flow_(system.capabilities().gradient_flow),
@@ -86,8 +87,8 @@ class Loss {
     const auto flow = Vector::Map(f.data(), rhs_rounding_.size());
     const double here = flow_->loss(at.view(), at.t);
     rounding_ = kRounding * std::max(magnitude(here), 1e-3);
-    // Terms of the loss may cancel, as at the minimum of a difference. Repeated, because a single
-    // change of digits may have no effect by chance.
+    // Terms of the loss may cancel, as at the minimum of a difference. The perturbation is
+    // repeated, because a single one may have no effect by chance.
     constexpr std::uint64_t kTimes = 8;
     for (std::uint64_t k = 0; k < kTimes; ++k) {
       const Point near = shaken(at, seed + k);
@@ -97,7 +98,7 @@ class Loss {
           (Vector::Map(other.data(), rhs_rounding_.size()) - flow).cwiseAbs());
     }
   }
-  /// Change of the right-hand side's entries when the state's last digits change.
+  /// Returns the change of the right-hand side's entries under perturbed last digits of the state.
   [[nodiscard]] const Vector& rhs_rounding() const { return rhs_rounding_; }
   /// Derivative along v from steps h v, and its rounding error.
   struct Slope {
@@ -107,7 +108,7 @@ class Loss {
     const double near = value(h * v) - value(-h * v), far = value(2 * h * v) - value(-2 * h * v);
     return {(8 * near - far) / (12 * h), rounding_ / h};
   }
-  /// Derivative along one axis.
+  /// Returns the derivative along one axis.
   Slope along(std::size_t i, double h) {
     const auto at = [&](double step) {
       const double before = moved_[i];
@@ -244,8 +245,9 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
       compare_entries(system, point, subject.options().seed, random, worst);
     } else if (!compare_directions(system, point, subject.options().seed, random,
                                    subject.options().thorough ? 32 : 4, worst)) {
-      checks.push_back(
-          skipped(name, "the state is large, and its preconditioner is not symmetric"));
+      checks.push_back(skipped(name,
+                               "the state is too large to check every entry, and random directions "
+                               "need a symmetric preconditioner"));
       return;
     }
   }
@@ -254,7 +256,7 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
                             (entries ? "every entry" : "random directions")));
 }
 
-/// Compares a state's Jacobian with differences of the right-hand side.
+/// Comparison of a state's Jacobian with differences of the right-hand side.
 class JacobianAt {
  public:
   JacobianAt(const Subject& subject, const Point& at)
@@ -270,7 +272,7 @@ class JacobianAt {
     const auto jacobian = system_.capabilities().jacobian;
     stated_.setZero();
     jacobian->jacobian(at.view(), at.t, stated_, in_time_);
-    // Columns far smaller than the others consist of rounding.
+    // Columns far smaller than the others consist of rounding errors.
     smallest_ = 1e-3 * stated_.cwiseAbs().maxCoeff();
     Eigen::MatrixXd elsewhere = Eigen::MatrixXd::Zero(stated_.rows(), stated_.cols());
     std::vector<double> ignored(n_);
@@ -287,8 +289,8 @@ class JacobianAt {
     std::vector<Column> columns;
     for (std::size_t i = 0; i < n_; ++i) {
       const auto e = static_cast<Eigen::Index>(i);
-      // An entry that the regime holds fixed: states with another value are not in the regime, so
-      // the derivative along the entry does not exist.
+      // The derivative along an entry that the regime holds fixed does not exist: states with
+      // another value are not in the regime.
       const bool held =
           !at_.regime.empty() && f_[i] == 0 && stated_.row(e).isZero(0) && stated_.col(e).isZero(0);
       columns.push_back(held ? Column{0, kAllowed, false} : column(i));
@@ -297,8 +299,9 @@ class JacobianAt {
     std::size_t i = 0;
     for (const StateBlock& block : system_.shape().blocks)
       for (std::size_t k = 0; k < block.size; ++k, ++i) {
-        // At a kink of the right-hand side the derivative along this entry does not exist. None is
-        // needed if the entry is at rest and no other entry moves it, because it then stays there.
+        // At a kink of the right-hand side the derivative along this entry does not exist. It is
+        // not needed if the entry is at rest and no other entry moves it, because the entry then
+        // stays there.
         if (columns[i].kink && !moves_[i] && f_[i] == 0) continue;
         worst.add(columns[i].error, columns[i].allowed,
                   "the column of " + block.name + "[" + std::to_string(k) + "] at " + at_.where);
@@ -308,9 +311,9 @@ class JacobianAt {
 
  private:
   /// Relative error of a column at the best step, and the allowed error there. Differences cannot
-  /// resolve columns far below the rounding of the right-hand side. The effect of changing the
-  /// state's last digits, on the right-hand side (whose terms may cancel, as near a state of rest)
-  /// or on the column, bounds the accuracy of both.
+  /// resolve columns far below the rounding of the right-hand side. The accuracy of both is bounded
+  /// by the effect of perturbed last digits of the state on the right-hand side (whose terms may
+  /// cancel, as near a state of rest) or on the column.
   struct Column {
     double error, allowed;
     bool kink;  ///< the one-sided slopes differ
@@ -320,8 +323,7 @@ class JacobianAt {
     const auto e = static_cast<Eigen::Index>(i);
     const Vector still = moved(i, 0);
     Column best = {INFINITY, kAllowed, false};
-    // A slope far smaller than those along the way counts as zero, like a column far below the
-    // others.
+    // A slope far smaller than those on the way counts as zero, like a column far below the others.
     double smallest = smallest_;
     Vector bend_before = Vector::Constant(still.size(), INFINITY);
     for (const double step : kSteps) {
@@ -348,7 +350,7 @@ class JacobianAt {
     return best;
   }
 
-  /// Right-hand side with one entry moved. Records which other entries are then in motion.
+  /// Returns the right-hand side with one entry moved. Records which other entries then move.
   Vector moved(std::size_t i, double step) {
     State y = at_.x;
     y[i] += step;
@@ -375,14 +377,14 @@ class JacobianAt {
       const double most = difference.cwiseAbs().maxCoeff();
       const double unit = std::max(most, 1e-3 * verification::largest(f_));
       const double error = largest(Vector(stated - difference)) / (unit > 0 ? unit : 1);
-      // A right-hand side that does not depend on the time has no rounding from it.
+      // A right-hand side that does not depend on time has no rounding error from it.
       const double can_be =
           kAllowed + (most > 0 ? kRounding * verification::largest(f_) / h / unit : 0);
       if (error / can_be >= best / allowed) continue;
       best = error;
       allowed = can_be;
     }
-    worst.add(best, allowed, "the derivative by the time at " + at_.where);
+    worst.add(best, allowed, "the derivative by time at " + at_.where);
   }
 
   const Subject& subject_;
@@ -418,8 +420,9 @@ Checks check_jacobian(const Subject& subject) {
   }
   const std::size_t n = subject.size();
   if (n > kJacobian)
-    return {skipped("Jacobian", "differences of " + std::to_string(n) + " columns are too many; " +
-                                    "up to " + std::to_string(kJacobian) + " are taken")};
+    return {skipped("Jacobian", "a Jacobian of " + std::to_string(n) +
+                                    " columns is too large to check; " + "at most " +
+                                    std::to_string(kJacobian) + " columns are checked")};
   Findings worst("the right-hand side");
   for (const Point& point : subject.points()) {
     subject.progress().part(static_cast<double>(&point - subject.points().data()) /

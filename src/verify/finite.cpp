@@ -1,4 +1,4 @@
-// Checks that all values used by the other checks are finite, so that a NaN is reported with its
+// Check that all values used by the other checks are finite, so that a NaN is reported with its
 // name and place before it spoils derived results.
 
 #include <cmath>
@@ -9,8 +9,8 @@ namespace popflow::verification {
 
 namespace {
 
-/// "x is NaN", for the first of these numbers that is not finite; empty if all are. Numbers preset
-/// to NaN may simply not have been `written`.
+/// Returns "x is NaN" for the first of these numbers that is not finite; empty if all are finite.
+/// Numbers preset to NaN may simply not have been `written`.
 template <class Name>
 std::string not_finite(std::span<const double> values, Name&& name, bool written = true) {
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -1,5 +1,5 @@
-// Compares the formulas for SIMD lanes with the System's own functions, at as many different states
-// as there are lanes.
+// Comparison of the formulas for SIMD lanes with the System's own functions, at as many different
+// states as there are lanes.
 
 #include <Eigen/Core>
 #include <cmath>
@@ -13,11 +13,12 @@ namespace popflow::verification {
 
 namespace {
 
-// Sums may be rounded in a different order, and exponentials use another formula. Where terms
-// cancel, the effect of the state's last digits is allowed in addition.
+// Tolerance for sums that are rounded in a different order, and for exponentials by another
+// formula. Where terms cancel, the effect of perturbed last digits of the state is allowed in
+// addition.
 constexpr double kAlike = 1e-12;
 
-/// The points, followed by states around them, one per lane.
+/// Returns the points, followed by states around them, one per lane.
 std::vector<Point> side_by_side(const System& system, const std::vector<Point>& points,
                                 std::uint64_t seed) {
   constexpr double kAround = 0.1;  // relative to an entry's size
@@ -100,7 +101,7 @@ class FilledLanes {
         for (std::size_t i = events; i < values.size(); ++i)
           values[i] = watched->event_height(i - events, at.view(), at.t);
       };
-      // Heights need only be accurate enough to tell whether they stand out.
+      // Heights need only be accurate enough to tell whether extrema exceed them.
       const Size size = [&](std::span<const double> values, std::size_t row) {
         const double own = of_itself(values, row);
         return row < events ? own : std::max(own, prominence[row - events]);
@@ -133,15 +134,15 @@ class FilledLanes {
   std::string fill() {
     const std::size_t number = formulas_.sizes.parameters;
     if (formulas_.sizes.entries != x_size())
-      return "the formulas are of " + std::to_string(formulas_.sizes.entries) +
-             " entries, and the state has " + std::to_string(x_size());
+      return "the formulas have " + std::to_string(formulas_.sizes.entries) +
+             " entries, but the state has " + std::to_string(x_size());
     constexpr std::size_t beyond = 8;
     std::vector<double> parameters(number + beyond, untouched());
     system_.capabilities().in_lanes->lane_parameters(std::span(parameters).first(number));
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (is_untouched(parameters[i]) != (i >= number))
         return i < number ? "parameter " + std::to_string(i) + " is not written"
-                          : "more is written than " + std::to_string(number) + " parameters";
+                          : "more than " + std::to_string(number) + " parameters are written";
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       of_.write(lane, std::span(parameters).first(number));
       x_.write(lane, states_[lane].x);
@@ -151,7 +152,7 @@ class FilledLanes {
 
   [[nodiscard]] std::size_t x_size() const { return system_.shape().state_size(); }
 
-  /// Prominence of each event; 0 if the event is not an extremum.
+  /// Returns the prominence of each event; 0 if the event is not an extremum.
   [[nodiscard]] std::vector<double> prominences() const {
     std::vector<double> found;
     for (const std::string& name : system_.shape().events)
@@ -196,7 +197,7 @@ class FilledLanes {
   std::string compare_noise(const Alone& flow, Worst& worst) {
     const std::size_t n = x_size();
     const Capability<Covariance> stated = system_.capabilities().covariance;
-    if (!stated) return "there is a formula of a covariance that the system does not have";
+    if (!stated) return "there is a formula of a covariance, but the system has none";
     GuardedRows dxdt(n), covariance(n * (n + 1) / 2);
     formulas_.flow_and_covariance(of_.data(), x_.data(), dxdt.data(), covariance.data());
     const Alone triangle = [&](const Point& at, std::span<double> values) {
@@ -245,9 +246,10 @@ Checks check_lanes(const Subject& subject) {
     return {check};
   }
   worst.add(0, kAlike, "");
-  const std::string most = worst.where().empty() ? "" : "; most in " + worst.where();
-  return {worst.check(name, "difference of formulas of " + std::to_string(kLanes) +
-                                " trajectories side by side from those of each alone" + most)};
+  const std::string most = worst.where().empty() ? "" : "; largest in " + worst.where();
+  return {worst.check(name, "difference between formulas of " + std::to_string(kLanes) +
+                                " trajectories side by side and those of single trajectories" +
+                                most)};
 }
 
 }  // namespace popflow::verification

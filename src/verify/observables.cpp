@@ -31,20 +31,21 @@ std::vector<std::string> names_of(const std::vector<ObservableInfo>& infos) {
   return names;
 }
 
-/// An observable with a floor must not be negative, except by rounding.
+/// Describes an observable with a floor that is negative by more than rounding; empty if there is
+/// none.
 std::string fault_of_signs(const System& system, const Point& at) {
   const std::vector<double> values = observables_at(system, at);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ObservableInfo& info = system.info().observables[i];
     if (info.floor > 0 && values[i] < -info.floor)
-      return info.name + " is " + digits(values[i]) + ", though its floor of " +
-             digits(info.floor) + " says that it is never negative,";
+      return info.name + " is " + digits(values[i]) + ", but its floor of " + digits(info.floor) +
+             " declares that it is never negative,";
   }
   return "";
 }
 
 /// Describes what is wrong with the pieces of a recorded field, which may come from several
-/// threads.
+/// threads; empty if nothing.
 std::string fault_of_field(const System& system, const std::string& name, const Point& at) {
   const std::vector<FieldInfo>& infos = system.info().fields;
   const auto info = std::find_if(infos.begin(), infos.end(),
@@ -62,10 +63,9 @@ std::string fault_of_field(const System& system, const std::string& name, const 
     for (char& one : std::span(times).subspan(begin, count)) one = one == 0 ? 1 : 2;
   });
   const std::string has = " of its " + std::to_string(size) + " numbers";
-  if (beyond) return "the field " + name + " hands out more than all" + has;
+  if (beyond) return "the field " + name + " delivers more than all" + has;
   const auto once = static_cast<std::size_t>(std::count(times.begin(), times.end(), 1));
-  if (once < size)
-    return "the field " + name + " hands out " + std::to_string(once) + has + " once";
+  if (once < size) return "the field " + name + " delivers " + std::to_string(once) + has + " once";
   return "";
 }
 
@@ -127,8 +127,8 @@ Checks check_observables(const Subject& subject) {
   };
   look(subject.system(), subject.points());
   if (subject.noisy() != nullptr) look(*subject.noisy()->system, subject.noisy_points());
-  check.note = "states of " + std::to_string(states) +
-               " with a number missing, too many, infinite or negative";
+  check.note = "states (of " + std::to_string(states) +
+               ") with a missing, superfluous, infinite or negative number";
   if (!faults.empty()) {
     check.verdict = Check::Verdict::fails;
     check.note += ": " + faults;

@@ -1,4 +1,4 @@
-// Checks that samples keep the invariants onto which the noise is projected.
+// Check that samples keep the invariants onto which the noise is projected.
 
 #include <cmath>
 
@@ -12,8 +12,8 @@ Checks check_projection(const Subject& subject) {
   const System& system = *noisy->system;
   const Capabilities can = system.capabilities();
   if (!can.noise_projection || !can.sampled) return {};
-  // Sums over a block may be rounded in a different order; a block that samples do not move has the
-  // rounding of the others.
+  // Tolerance for sums over a block that are rounded in a different order. A block that samples do
+  // not move has the rounding of the others.
   constexpr double kOfTheBlock = 1e-12;
   constexpr std::uint64_t kPairs = 20;
   Worst worst;
@@ -43,10 +43,11 @@ Checks check_projection(const Subject& subject) {
       subject.progress().still();
     }
   }
-  return {worst.check("noise projection",
-                      "change of samples, which keep the invariants, by the projection of noise, "
-                      "most in " +
-                          worst.where())};
+  return {worst.check(
+      "noise projection",
+      "change that the projection of noise makes in samples, which keep the invariants; "
+      "largest in " +
+          worst.where())};
 }
 
 }  // namespace popflow::verification

@@ -1,6 +1,6 @@
-// Compares samples with their declared mean and covariance. Each comparison is one of many tests;
-// the thresholds are such that all tests of a check together fail by chance with probability at
-// most 1e-6 (Bonferroni). The seed is fixed.
+// Comparison of samples with their declared mean and covariance. Each comparison is one of many
+// tests; by the thresholds (Bonferroni), all tests of a check together fail by chance with
+// probability at most 1e-6. The seed is fixed.
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -20,7 +20,8 @@ constexpr double kErrorRate = 1e-6;
 constexpr std::size_t kBatches = 400;
 constexpr std::size_t kAllEntries = 500;  // up to this state size, every entry is tested
 constexpr double kWork = 2e8;             // budget of numbers that samples may touch at a state
-// Sums of rare large terms are not normal; projections that contain such entries detect them.
+// Kurtosis up to which a sum counts as normal. Sums of rare large terms are not normal; projections
+// that contain such entries detect them.
 constexpr double kNormal = 6;  // kurtosis
 
 /// Means over batches of a vector's entries, with a measure of how normal they are.
@@ -73,9 +74,9 @@ Eigen::MatrixXd projections(const System& system, std::uint64_t seed) {
   return directions;
 }
 
-/// Bound on how much samples too rare to have been drawn can move the mean of an entry, or along a
-/// direction within a block. If the system declares the covariance, it gives the bound: if a
-/// fraction p of the samples moves the mean by d, the variance is at least d^2 / p. Otherwise rare
+/// Bound on how much samples too rare to have been drawn can change the mean of an entry, or the
+/// mean along a direction within a block. A declared covariance gives the bound: if a fraction p of
+/// the samples moves the mean by d, the variance is at least d^2 / p. Without a covariance, rare
 /// samples are assumed to move the state as much as the others, relative to each entry's
 /// preconditioner.
 class RareSamples {
@@ -120,7 +121,7 @@ class RareSamples {
         most = std::max(most, std::abs(direction[i]) * largest_[b] * scale_[i]);
     return share_ * most;
   }
-  /// Whether the bound needs single samples.
+  /// Returns whether the bound needs single samples.
   [[nodiscard]] bool looks_at_samples() const { return covariance_.size() == 0; }
 
   static constexpr Eigen::Index kMostOfMatrix = 50;
@@ -145,19 +146,19 @@ class Tests {
     ++number_;
     ++open_;
   }
-  /// `what`: the measured quantity, with the number of tests; `note`: further remarks.
+  /// `what` is the measured quantity, with the number of tests; `note` has further remarks.
   [[nodiscard]] Check check(const std::string& name, const std::string& what,
                             const std::string& note) const {
     const std::string number = std::to_string(number_), samples = std::to_string(samples_);
-    const std::string why = "depend on samples too rare to be met often enough";
+    const std::string why = "depend on samples that are too rare to be drawn often enough";
     if (open_ == number_)
-      return skipped(name, "nothing is concluded: all " + number + " tests of " + samples +
-                               " samples " + why + note);
-    const std::string open = open_ == 0 ? ""
-                                        : "; nothing is concluded from " + std::to_string(open_) +
-                                              " of the tests, which " + why;
+      return skipped(
+          name, "inconclusive: all " + number + " tests of " + samples + " samples " + why + note);
+    const std::string open =
+        open_ == 0 ? ""
+                   : "; inconclusive: " + std::to_string(open_) + " of the tests, which " + why;
     return worst_.check(name, what + " (" + worst_.where() + ") of " + number + " tests of " +
-                                  samples + " samples (by chance above: 1e-6)" + open + note);
+                                  samples + " samples (larger by chance: 1e-6)" + open + note);
   }
 
  private:
@@ -176,14 +177,14 @@ std::size_t samples_of(const Subject& subject, bool long_contexts) {
   return static_cast<std::size_t>(number) / kBatches * kBatches;
 }
 
-/// The sampled model with contexts so long that the declared bias is negligible.
+/// Returns the sampled model with contexts so long that the declared bias is negligible.
 Variant without_bias(const Subject& subject, const SamplingBias& bias, std::int64_t length) {
   RunConfig config = subject.noisy()->config;
   config.own.set(bias.length, std::to_string(length), Origin::command_line);
   return subject.make(config, subject.workers());
 }
 
-/// `note`: further remarks about the samples.
+/// `note` has further remarks about the samples.
 Check compare_means(const Subject& subject, const System& system, bool long_contexts,
                     const std::string& name, const std::string& note) {
   const Capability<Sampled> sampled = system.capabilities().sampled;
@@ -251,7 +252,7 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
       look(of_projections, i, f.norm(), digits.dot(directions.col(i).cwiseAbs()), directions.col(i),
            "a random direction at " + point.where);
   }
-  return made.check(name, "standard errors from the right-hand side, the most", note);
+  return made.check(name, "largest distance from the right-hand side in standard errors", note);
 }
 
 }  // namespace
@@ -291,7 +292,9 @@ Checks check_covariance(const Subject& subject) {
   const System& system = *noisy->system;
   const std::size_t n = system.shape().state_size();
   const std::string name = "covariance";
-  if (n > 50) return {skipped(name, "a matrix of " + std::to_string(n * n) + " tests is too many")};
+  if (n > 50)
+    return {skipped(
+        name, "a covariance matrix of " + std::to_string(n * n) + " entries is too large to test")};
   const auto length = static_cast<Eigen::Index>(n);
   const std::vector<Point>& points = subject.noisy_points();
   const double tests = static_cast<double>(points.size() * n * n);
@@ -321,7 +324,7 @@ Checks check_covariance(const Subject& subject) {
     const auto still = [&](Eigen::Index i) {
       return products.error(i) <= 1e-14 * c.cwiseAbs().maxCoeff();
     };
-    // An entry that all samples change alike although its declared variance is larger: samples too
+    // All samples change such an entry alike although its declared variance is larger: samples too
     // rare to be drawn may account for the variance.
     const auto waits = [&](Eigen::Index i) {
       const Eigen::Index diagonal = i * (length + 1);
@@ -338,7 +341,7 @@ Checks check_covariance(const Subject& subject) {
         made.add(still(i) ? INFINITY : distance / products.error(i), point.where);
     }
   }
-  return {made.check(name, "standard errors from the second moments, the most", "")};
+  return {made.check(name, "largest distance from the second moments in standard errors", "")};
 }
 
 }  // namespace popflow::verification

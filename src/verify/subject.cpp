@@ -88,7 +88,7 @@ FlowDriver::Options Subject::tolerance(double rtol) const {
 std::string Subject::no_tolerance() const {
   return system().capabilities().proximal
              ? system().capabilities().proximal->proximal_term() +
-                   " is split from the smooth flow, so that no tolerance holds"
+                   " is split from the smooth flow, so no tolerance bounds the error"
              : "";
 }
 
@@ -128,7 +128,7 @@ void Subject::follow_flow() {
     end_ = came_to;
     how_far_ = std::to_string(steps) + " steps of the flow, to t = " + digits(end_);
   } else if (outcome.kind == Outcome::Kind::diverged || outcome.kind == Outcome::Kind::underflow) {
-    // Towards a blow-up no tolerance holds.
+    // Near a blow-up no tolerance bounds the error.
     end_ = 0.5 * came_to;
     how_far_ = outcome.message;
     // Fixed steps may be too long even for a flow that stays finite.
@@ -148,7 +148,7 @@ void Subject::follow_flow() {
     flow_options_.dt = end_ / static_cast<double>(std::max<std::int64_t>(500, 2 * steps));
   window_ = end_ * std::min(1.0, 30.0 / static_cast<double>(steps));
 
-  if (came_to == 0) return;  // throws at once
+  if (came_to == 0) return;  // the first step throws
   const std::vector<double> parts = options_.thorough
                                         ? std::vector<double>{0.01, 0.03, 0.1, 0.2, 0.3, 0.6, 1}
                                         : std::vector<double>{0.1, 0.3, 1};

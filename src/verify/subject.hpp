@@ -19,24 +19,24 @@
 
 namespace popflow::verification {
 
-/// A state at which checks are made.
+/// State at which checks are made.
 struct Point {
   State x;
   Regime regime;
   double t = 0;
-  std::string where;  ///< place in words
+  std::string where;  ///< description of the place
 
   [[nodiscard]] StateView view() const { return {x, regime}; }
 };
 
-/// A system as created for a run of one mode, with its configuration.
+/// System as created for a run of one mode, with its configuration.
 struct Variant {
   RunConfig config;
   std::unique_ptr<System> system;
 };
 
-/// Message of an exception thrown by `call`; empty if none. Rethrows failures that are not the
-/// system's fault: lack of memory, or a file that cannot be written.
+/// Returns the message of an exception thrown by `call`; empty if there is none. Rethrows failures
+/// that are not the system's fault: lack of memory, or a file that cannot be written.
 template <class Call>
 std::string thrown_by(Call&& call) {
   try {
@@ -51,17 +51,17 @@ std::string thrown_by(Call&& call) {
   return "";
 }
 
-/// A run with noise, of about twenty steps.
+/// Run with noise, of about twenty steps.
 struct NoisyRun {
   RunConfig config;
   ModePlan mode;
   double end;
 
-  /// "sde with batch noise".
+  /// Returns "sde with batch noise".
   [[nodiscard]] std::string name() const;
 };
 
-/// The system under verification: along its flow, and as moved by noise.
+/// System under verification: along its flow, and as moved by noise.
 class Subject {
  public:
   Subject(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
@@ -71,41 +71,41 @@ class Subject {
   [[nodiscard]] const RunConfig& config() const { return flow_.config; }
   [[nodiscard]] const VerifyOptions& options() const { return options_; }
   [[nodiscard]] Workers& workers() const { return workers_; }
-  /// Progress, for checks that take long; flow integrations report on their own that they are still
-  /// running.
+  /// Progress, for checks that take long. Integrations of the flow report by themselves that they
+  /// are running.
   [[nodiscard]] Progress& progress() const { return progress_; }
   [[nodiscard]] std::size_t size() const { return system().shape().state_size(); }
 
-  /// End of the flows: the requested end, or as far as a bounded number of steps leads.
+  /// End of the flows: the requested end, or the time that a bounded number of steps reaches.
   [[nodiscard]] double end() const { return end_; }
-  /// A short stretch of time, of about thirty steps.
+  /// Short time of about thirty steps.
   [[nodiscard]] double window() const { return window_; }
   /// Faults found along the flow and with noise: an exception, or an end at a non-finite state,
   /// with its place.
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
-  /// How far the flow was followed, in words.
+  /// Describes how far the flow was followed.
   [[nodiscard]] const std::string& how_far() const { return how_far_; }
-  /// Whether the flow leaves its start. If not, nothing can be checked.
+  /// Returns whether the flow leaves its start. If not, nothing can be checked.
   [[nodiscard]] bool moves() const { return moves_; }
-  /// The start and states along the flow.
+  /// Start and states along the flow.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
 
-  /// The system that a noisy run would move, with its configuration; null, with why_not_noisy(), if
-  /// it refuses noise.
+  /// System that a noisy run would move, with its configuration; null if it refuses noise (see
+  /// why_not_noisy()).
   [[nodiscard]] const Variant* noisy() const { return noisy_ ? &*noisy_ : nullptr; }
   [[nodiscard]] const std::string& why_not_noisy() const { return why_not_noisy_; }
   /// Runs with noise that the noisy system supports.
   [[nodiscard]] const std::vector<NoisyRun>& noisy_runs() const { return noisy_runs_; }
-  /// The start and states to which noise has moved it.
+  /// Start and states to which noise has moved it.
   [[nodiscard]] const std::vector<Point>& noisy_points() const { return noisy_points_; }
 
   /// Creates the system again with other options or threads.
   [[nodiscard]] Variant make(const RunConfig& config, Workers& workers) const;
 
-  /// Options as configured, or with steps controlled to `rtol` (atol a hundredth of it).
+  /// Options as configured, or with steps controlled to `rtol` (atol is a hundredth of it).
   [[nodiscard]] FlowDriver::Options flow_options() const { return flow_options_; }
   [[nodiscard]] FlowDriver::Options tolerance(double rtol) const;
-  /// Reason why no tolerance makes the flow's error small; empty if one does.
+  /// Returns the reason why no tolerance makes the flow's error small; empty if one does.
   [[nodiscard]] std::string no_tolerance() const;
 
  private:
@@ -132,27 +132,27 @@ class Subject {
   std::vector<Point> noisy_points_;
 };
 
-/// Start of a system; NaN where the system writes nothing.
+/// Returns the start of a system; NaN where the system writes nothing.
 Point start_of(const System& system);
-/// Current point of a driver.
+/// Returns the current point of a driver.
 Point point_of(const Driver& driver, const std::string& where);
 
 /// Relative size that counts as rounding.
 inline constexpr double kRounding = 100 * 2.2e-16;
-/// The point with the last digits of its state changed up or down. Values that differ there are
-/// known no better than by the difference, as where terms of a right-hand side cancel.
+/// Returns the point with perturbed last digits of its state. Values are known no better than they
+/// change by this, as in a right-hand side whose terms cancel.
 Point shaken(const Point& point, std::uint64_t seed);
 
 std::vector<double> rhs_at(const System& system, const Point& point);
 std::vector<double> observables_at(const System& system, const Point& point);
 bool same_bits(std::span<const double> a, std::span<const double> b);
-/// |value|; infinite for NaN, so that a maximum does not ignore it.
+/// Returns |value|; infinite for NaN, so that a maximum does not ignore it.
 double magnitude(double value);
 double largest(std::span<const double> x);
-/// Largest distance between states, block by block, relative to the block's size (its scale or its
-/// largest entry).
+/// Returns the largest distance between states, block by block, relative to the block's size (its
+/// scale or its largest entry).
 double relative_distance(const System& system, const State& a, const State& b);
-/// "3.2e-07".
+/// Formats a number as "3.2e-07".
 std::string digits(double value);
 
 }  // namespace popflow::verification

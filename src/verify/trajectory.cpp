@@ -17,7 +17,7 @@ namespace {
 constexpr double kTight = 1e-11;
 constexpr double kFloor = 1e-11;  // smaller errors are rounding and show no order
 
-/// Point that the flow reaches at `end`; empty if the flow does not get there.
+/// Returns the point that the flow reaches at `end`; empty if the flow does not get there.
 std::optional<Point> reached(const Subject& subject, const FlowDriver::Options& options,
                              double end) {
   FlowDriver driver(subject.system(), subject.workers(), options);
@@ -25,7 +25,7 @@ std::optional<Point> reached(const Subject& subject, const FlowDriver::Options& 
   return point_of(driver, "the end");
 }
 
-/// The flow with this many fixed steps up to `end`.
+/// Returns the end of the flow after this many fixed steps.
 std::optional<Point> in_steps(const Subject& subject, const std::string& method, double end,
                               int steps) {
   FlowDriver::Options options = subject.flow_options();
@@ -34,14 +34,14 @@ std::optional<Point> in_steps(const Subject& subject, const std::string& method,
   return reached(subject, options, end);
 }
 
-/// Reference solution at `end`, exact up to rounding.
+/// Returns a reference solution at `end`, exact up to rounding.
 std::optional<Point> reference(const Subject& subject, double end) {
   FlowDriver::Options options = subject.tolerance(1e-13);
   if (options.method == default_method("flow")) options.method = most_accurate_flow_method().name;
   return reached(subject, options, end);
 }
 
-/// Observed orders between successive halvings of the step, from errors above rounding.
+/// Returns the observed orders between successive halvings of the step, from errors above rounding.
 std::vector<double> orders_of(const std::vector<double>& errors) {
   std::vector<double> orders;
   for (std::size_t i = 1; i < errors.size(); ++i)
@@ -50,8 +50,9 @@ std::vector<double> orders_of(const std::vector<double>& errors) {
   return orders;
 }
 
-/// An observed order counts only if it is stable. While steps are too long for the flow, or errors
-/// are near rounding, it changes from pair to pair and says nothing against the method.
+/// Largest change of an observed order that counts as stable. While steps are too long for the
+/// flow, or errors are near rounding, the order changes from pair to pair and is no evidence
+/// against the method.
 constexpr double kStays = 0.3;
 
 Check check_order(const std::string& name, double order_of_method, double accuracy,
@@ -60,8 +61,8 @@ Check check_order(const std::string& name, double order_of_method, double accura
   check.name = name;
   check.at_least = true;
   check.allowed = order_of_method - accuracy;
-  check.note = "observed order, of errors " + digits(errors.front()) + " to " +
-               digits(errors.back()) + " along halved steps";
+  check.note = "observed order, from errors of " + digits(errors.front()) + " to " +
+               digits(errors.back()) + " with halved steps";
   const std::vector<double> orders = orders_of(errors);
   const std::size_t n = orders.size();
   const bool high = n > 0 && orders.back() >= check.allowed;
@@ -73,15 +74,15 @@ Check check_order(const std::string& name, double order_of_method, double accura
     check.verdict = high ? Check::Verdict::ok : Check::Verdict::fails;
   } else if (errors.back() <= kFloor) {
     check.verdict = Check::Verdict::ok;
-    check.note = "errors of " + digits(errors.back()) + ": rounding, of no order";
+    check.note = "errors of " + digits(errors.back()) + " are rounding and show no order";
   } else {
     check.note = "no step is small enough to show an order: errors of " + digits(errors.front()) +
-                 " to " + digits(errors.back()) + " along halved steps";
+                 " to " + digits(errors.back()) + " with halved steps";
   }
   return check;
 }
 
-/// Change of each invariant from start to end, relative to its size.
+/// Returns the change of each invariant from start to end, relative to its size.
 std::vector<double> drifts(const Subject& subject, double rtol) {
   const System& system = subject.system();
   const SystemInfo& info = system.info();
@@ -114,8 +115,8 @@ bool changes_regime(const Subject& subject, double end) {
   return !same_bits(before, driver.regime());
 }
 
-/// Ends of the stretches over which fixed steps may show an order: the window, initial parts of it,
-/// and, if the flow is much faster at first, initial parts of its first steps.
+/// Returns the ends of the time intervals over which fixed steps may show an order: the window,
+/// initial parts of it, and, if the flow is much faster at first, initial parts of its first steps.
 std::vector<double> stretches(const Subject& subject) {
   constexpr int kFirst = 10;
   constexpr double kShortest = 0.01;  // relative to the window
@@ -130,9 +131,9 @@ std::vector<double> stretches(const Subject& subject) {
   return ends;
 }
 
-/// Order of a method with fixed steps, over the longest stretch that shows one, and over an eighth
-/// of it, because errors are forgotten where the flow comes to rest. If no stretch shows an order,
-/// returns the result of the shortest one.
+/// Checks the order of a method with fixed steps, over the longest interval that shows one, and
+/// over an eighth of it, because a flow that comes to rest forgets its errors. If no interval shows
+/// an order, returns the result of the shortest one.
 template <class Exact>
 std::optional<Check> fixed_order(const Subject& subject, const std::string& name,
                                  const std::string& method, Exact&& exact) {
@@ -153,7 +154,7 @@ std::optional<Check> fixed_order(const Subject& subject, const std::string& name
   for (const double end : stretches(subject)) {
     const std::vector<double> errors = errors_to(end);
     if (errors.empty()) continue;
-    // Over a shorter stretch everything is rounding, so this result stands.
+    // Over a shorter interval all errors would be rounding, so this result stands.
     if (check && errors.front() <= kFloor) break;
     const Check here = look(errors);
     if (here.verdict == Check::Verdict::ok) {
@@ -179,8 +180,8 @@ std::vector<Check> fixed_orders(const Subject& subject) {
   return checks;
 }
 
-/// End over which a method's errors are measured. A step with a Jacobian factorises it, so a large
-/// system is integrated over fewer steps.
+/// Returns the end of the flow for measuring a method's errors. A step with a Jacobian factorises
+/// it, so a large system is integrated over fewer steps.
 double end_for(const Subject& subject, const FlowMethod& method) {
   constexpr double kAtEase = 100;  // number of entries
   const double size = static_cast<double>(subject.size());
@@ -188,7 +189,8 @@ double end_for(const Subject& subject, const FlowMethod& method) {
   return std::pow(kAtEase / size, 3) * subject.window();
 }
 
-/// A hundredth of the tolerance must reduce the error at least fivefold, down to rounding.
+/// Returns whether the error shrinks: a hundredth of the tolerance must reduce it at least
+/// fivefold, down to rounding.
 bool falls(double before, double after) { return after <= 1e-8 || after <= 0.2 * before; }
 
 std::vector<Check> adaptive_errors(const Subject& subject) {
@@ -219,8 +221,8 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     Check check = worst.check(name, "relative error at rtol 1e-9; " + digits(loose) + " at 1e-5, " +
                                         digits(middle) + " at 1e-7");
     if (!falls(middle, tight)) {
-      // The earlier error may have been small by chance, or the error may not shrink: the next
-      // hundredth decides.
+      // The earlier error may have been small by chance: the next hundredth decides whether the
+      // error shrinks.
       const double tightest = error_at(1e-11);
       check.note += ", " + digits(tightest) + " at 1e-11";
       if (!falls(tight, tightest)) check.verdict = Check::Verdict::fails;
@@ -252,7 +254,7 @@ Checks check_invariants(const Subject& subject) {
     worst.add(tight[k], 1e-9, "");
     checks.push_back(worst.check(name, "relative drift to t = " + digits(subject.end()) +
                                            " at rtol 1e-11; " + digits(loose[k]) + " at 1e-9"));
-    // The error is the integrator's own: it shrinks with the tolerance.
+    // An error that shrinks with the tolerance is the integrator's own, not the system's.
     if (tight[k] <= 0.1 * loose[k]) checks.back().verdict = Check::Verdict::ok;
   }
   return checks;
@@ -276,7 +278,7 @@ Checks check_closed_form(const Subject& subject) {
     worst.add(relative_distance(subject.system(), driver.state(), exact), part == 0 ? 1e-12 : 1e-8,
               "t = " + digits(t));
   }
-  Checks checks = {worst.check(name, "relative error at rtol 1e-11, most at " + worst.where())};
+  Checks checks = {worst.check(name, "relative error at rtol 1e-11, largest at " + worst.where())};
   const auto at = [&](double end) -> std::optional<Point> {
     closed_form->closed_form(end, exact);
     return Point{exact, {}, end, ""};
@@ -291,7 +293,7 @@ Checks check_methods(const Subject& subject) {
   if (const std::string why = subject.no_tolerance(); !why.empty()) return {skipped(name, why)};
   const double end = subject.window();
   if (changes_regime(subject, end))
-    return {skipped(name, "the right-hand side jumps on the way, where methods have no order")};
+    return {skipped(name, "the right-hand side jumps on the way, so methods have no order")};
   if (!reference(subject, end))
     return {skipped(name, "no reference solution: rtol 1e-13 cannot be reached")};
   Checks checks = fixed_orders(subject);
@@ -307,7 +309,7 @@ Checks check_descent(const Subject& subject) {
   const System& system = *noisy->system;
   const Capabilities can = system.capabilities();
   if (can.proximal || can.switching || subject.system().capabilities().switching)
-    return {skipped(name, "the right-hand side is not smooth, where steps have no order")};
+    return {skipped(name, "the right-hand side is not smooth, so steps have no order")};
   const auto descend = [&](const std::string& method, double end, double eta, double dt,
                            std::int64_t order) {
     SdeDriver driver(system, subject.workers(),
@@ -334,7 +336,7 @@ Checks check_descent(const Subject& subject) {
       const double eta = end / steps;
       const State descent = descend("gradient_descent", end, eta, eta, 1);
       first.push_back(relative_distance(system, descent, flow.state()));
-      // Solved with steps whose own error falls faster than the measured one.
+      // The reference steps have an error that falls faster than the measured one.
       if (steps < 128)
         second.push_back(relative_distance(
             system, descent,

@@ -5,7 +5,7 @@
 
 namespace popflow::verification {
 
-/// A NaN that no arithmetic produces: a value that still equals it has not been written.
+/// Bit pattern of a NaN that no arithmetic produces; a value that still has it was not written.
 inline constexpr std::uint64_t kUntouched = 0x7ff8dead'beef0123;
 
 inline double untouched() {

@@ -56,12 +56,12 @@ std::string word_of(Check::Verdict verdict) {
   return verdict == Check::Verdict::fails ? "fails" : "skipped";
 }
 
-/// Failures stand out among the lines of a table.
+/// Returns the verdict in capitals if it is a failure, so that it stands out in the table.
 std::string shown(Check::Verdict verdict) {
   return verdict == Check::Verdict::fails ? "FAILS" : word_of(verdict);
 }
 
-/// "14 hold, 0 fail, 0 skipped".
+/// Returns "14 hold, 0 fail, 0 skipped".
 std::string counts(const std::vector<Check>& checks) {
   const auto count = [&](Check::Verdict verdict) {
     return std::to_string(std::count_if(checks.begin(), checks.end(), [&](const Check& check) {
@@ -143,7 +143,7 @@ ExitCode verify_system(const RunConfig& config, const Catalogue& catalogue, Scre
                                             : verification_table(checks) + "\n  " + counts(checks) +
                                                   ", in " + text::measured(taken.count()) + "\n");
   if (holds(checks)) return ExitCode::success;
-  screen.warning(config.system + " does not hold all that it declares");
+  screen.warning(config.system + " fails a check of its declarations");
   return ExitCode::failed_check;
 }
 

@@ -22,7 +22,7 @@ struct Check {
   /// Measured value, in the terms of `note`; NaN if there is no number.
   double measured = std::numeric_limits<double>::quiet_NaN();
   double allowed = std::numeric_limits<double>::quiet_NaN();
-  bool at_least = false;  ///< whether `allowed` is a lower bound (an order of convergence)
+  bool at_least = false;  ///< `allowed` is a lower bound (an order of convergence)
   std::string note = {};  ///< meaning of the number, or why there is none
 };
 
@@ -35,19 +35,19 @@ struct VerifyOptions {
   std::function<void(double, const std::string&)> progress = {};
 };
 
-/// Creates the configured system and checks its declarations at its start, along its flow and where
-/// noise has moved it. Properties that the system does not declare have no row.
+/// Creates the configured system and checks its declarations at its start, along its flow and at
+/// states to which noise has moved it. Properties that the system does not declare have no row.
 std::vector<Check> verify(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                           const VerifyOptions& options = {});
 
-/// Whether every check that was made holds.
+/// Returns whether every check that was made holds.
 bool holds(const std::vector<Check>& checks);
 /// Formats the checks as a table, one line each.
 std::string verification_table(const std::vector<Check>& checks);
 /// Formats the checks as JSON, including the table; null where there is no number.
 std::string verification_json(const std::string& system, const std::vector<Check>& checks);
 
-/// The command `verify`: returns success or failed_check.
+/// Runs the command `verify`; returns success or failed_check.
 ExitCode verify_system(const RunConfig& config, const Catalogue& catalogue, Screen& screen);
 
 }  // namespace popflow
