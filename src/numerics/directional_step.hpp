@@ -9,9 +9,9 @@
 
 namespace popflow {
 
-/// Length of the steps along v for a central difference at x: both the third derivative and
-/// rounding are then negligible (1e-10 and 1e-11 of the derivative for functions that vary at the
-/// scale of the state). 0 where v is 0 or not finite.
+/// Length of a step along v for a central difference at x. With this length the third derivative
+/// and rounding are both negligible: 1e-10 and 1e-11 of the derivative, for functions that vary at
+/// the scale of the state. Returns 0 if v is 0 or not finite.
 inline double directional_step(const std::vector<StateBlock>& blocks, std::span<const double> x,
                                std::span<const double> v) {
   double largest = 0;

@@ -7,12 +7,12 @@
 
 namespace popflow {
 
-// Fast exponentials and logarithms for inner loops. For arguments whose results are normal numbers,
-// they have the same bits as math::exp(), math::expm1() and math::log().
+// Fast exponentials and logarithms for inner loops. If their result is a normal number, they have
+// the same bits as math::exp(), math::expm1() and math::log().
 
 using SplitExponential = math::SplitExp<double>;
 
-// Arguments outside are clamped to these limits, at which 2^k is still a normal number.
+// Arguments are clamped to these limits, at which 2^k is still a normal number.
 inline constexpr double kLowestExponent = -708;
 inline constexpr double kHighestExponent = 709;
 
@@ -28,7 +28,8 @@ POPFLOW_MATH_INLINE math::Wide<lanes> within_exponents(const math::Wide<lanes>& 
   return if_less(high, above, high, above);
 }
 
-/// For any number type of math/number.hpp, with kLowestExponent <= x <= kHighestExponent, or NaN.
+/// Works for any number type of math/number.hpp. Requires kLowestExponent <= x <= kHighestExponent,
+/// or NaN.
 template <class Number>
 inline __attribute__((always_inline)) math::SplitExp<Number> split_exponential_within(
     const Number& x) {
@@ -43,7 +44,7 @@ inline __attribute__((always_inline)) math::SplitExp<Number> split_exponential(c
 
 // ---- for doubles and Packs
 
-/// e^x for -708 <= x <= 709, and its value at the nearer limit outside; NaN for NaN.
+/// e^x for -708 <= x <= 709; arguments outside are clamped to these limits. NaN for NaN.
 inline double exponential(double x) { return split_exponential(x).value(); }
 template <math::NumberClass Pack>
 POPFLOW_MATH_INLINE Pack exponential(const Pack& x) {
@@ -51,7 +52,7 @@ POPFLOW_MATH_INLINE Pack exponential(const Pack& x) {
       [](const auto& part) POPFLOW_INLINED { return split_exponential(part).value(); }, x);
 }
 
-/// e^x - 1; same limits.
+/// e^x - 1, with arguments clamped to the same limits.
 inline double exponential_m1(double x) { return split_exponential(x).less_one(); }
 template <math::NumberClass Pack>
 POPFLOW_MATH_INLINE Pack exponential_m1(const Pack& x) {

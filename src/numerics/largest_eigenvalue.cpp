@@ -9,11 +9,11 @@ namespace popflow {
 
 namespace {
 
-// Numbers of the basis in memory.
+// Largest number of entries of the basis in memory.
 constexpr std::size_t kMostNumbers = std::size_t{1} << 25;
 constexpr std::size_t kLeastBasis = 20;
 constexpr std::size_t kMostBasis = 200;
-// Relative rounding of operators, which may be differences of functions.
+// Relative rounding error of operators, which may be differences of functions.
 constexpr double kRoundingOfOperator = 1e-9;
 
 using Eigen::Index;
@@ -34,7 +34,8 @@ LargestEigenvalue largest_eigenvalue(
   const auto most =
       static_cast<Index>(std::min(n, std::clamp(kMostNumbers / n, kLeastBasis, kMostBasis)));
   Eigen::MatrixXd basis(static_cast<Index>(n), most + 1);
-  Eigen::MatrixXd projected = Eigen::MatrixXd::Zero(most, most);  // its upper triangle
+  Eigen::MatrixXd projected = Eigen::MatrixXd::Zero(most, most);  // upper triangle of the projected
+                                                                  // operator
   Eigen::VectorXd image(static_cast<Index>(n));
   basis.col(0) = first / norm;
   Index known = 0;     // columns whose images are in `projected`
@@ -51,10 +52,10 @@ LargestEigenvalue largest_eigenvalue(
     const double rest = image.norm();
     ++known;
 
-    // To solve the small problem after every product would cost more than the products.
+    // Solving the small problem after every product would cost more than the products.
     constexpr Index kBetween = 5;
     const bool looks = known < kBetween || known % kBetween == 0 || known == most;
-    // Where the basis spans all that the operator reaches, the rest is rounding: no direction.
+    // If the basis spans the whole Krylov space, the rest is rounding and gives no direction.
     if (!looks && rest > kRoundingOfOperator * largest) {
       basis.col(known) = image / rest;
       continue;
@@ -70,14 +71,14 @@ LargestEigenvalue largest_eigenvalue(
     const double rounding = kRoundingOfOperator * size;
     found.converged = found.residual <= std::max(tolerance * std::abs(found.value), rounding) ||
                       static_cast<std::size_t>(known) == n;
-    // A single direction says nothing of the others, unless there are none.
+    // A single direction does not show other eigenvalues, unless there are no other directions.
     if (found.converged && (known > 1 || n == 1 || rest <= rounding)) return found;
     found.converged = false;
     if (known < most) {
       basis.col(known) = image / rest;
       continue;
     }
-    // Goes on from the leading half of the Ritz vectors.
+    // Restart with the leading half of the Ritz vectors.
     const Index kept = std::max<Index>(1, most / 2);
     const Eigen::MatrixXd leading = ritz.eigenvectors().rightCols(kept);
     basis.leftCols(kept) = (basis.leftCols(known) * leading).eval();

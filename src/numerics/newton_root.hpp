@@ -10,9 +10,9 @@ struct ValueAndSlope {
   double value, slope;
 };
 
-/// Root, to rounding, of a function between a and b, where its signs differ; `above` says whether
-/// the function is positive at a. Uses Newton's method from `start`, safeguarded by the bracket.
-/// `f` returns ValueAndSlope.
+/// Root, to rounding, of a function between a and b, where its signs differ. `above` is whether the
+/// function is positive at a. Uses Newton's method from `start`, safeguarded by the bracket. `f`
+/// returns a ValueAndSlope.
 template <class F>
 double newton_root(F&& f, double a, double b, bool above, double start) {
   constexpr double kHalfOfDigits = 0x1p-40;  // the last step doubles the number of correct digits

@@ -20,7 +20,7 @@ Observed::Observed(std::unique_ptr<System> system, const Parameters& options, co
     : system_(std::move(system)),
       info_(observed_info(system_->info(), options)),
       shape_(system_->shape()) {
-  // One that the System does not have has the place behind its own: the sharpness.
+  // The sharpness, which the System itself does not have, is placed after the System's observables.
   for (const ObservableInfo& info : info_.observables)
     recorded_.push_back(place_of(info.name, system_->info()));
   std::erase_if(shape_.invariants, [&](const std::string& name) {
@@ -48,7 +48,7 @@ Observed::Observed(std::unique_ptr<System> system, const Parameters& options, co
 
 Capabilities Observed::capabilities() const {
   Capabilities can = system_->capabilities();
-  if (condition_) can.in_lanes = Lacking{"none with a condition of --stop-when"};
+  if (condition_) can.in_lanes = Lacking{"a condition of --stop-when needs single trajectories"};
   return can;
 }
 
@@ -56,8 +56,8 @@ std::vector<Note> Observed::notes() const {
   std::vector<Note> notes = system_->notes();
   if (sharpness_ && reduced_)
     notes.push_back(
-        {"the sharpness is that of the reduced coordinates alone: directions that leave "
-         "them are not seen"});
+        {"the sharpness covers the reduced coordinates only, not directions that leave "
+         "them"});
   return notes;
 }
 

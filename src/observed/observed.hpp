@@ -15,13 +15,12 @@
 
 namespace popflow {
 
-/// A System of which a run watches other things than all its observables: it records some of them,
-/// or the sharpness too, and may end the run on a condition. State, dynamics and capabilities are
-/// the System's own.
+/// System with another set of observables: a run records only some of them, or the sharpness in
+/// addition, and may end on a condition. State, dynamics and capabilities are those of the System.
 class Observed final : public System, public Watched {
  public:
-  /// `own` are the System's own parameters. Throws UsageError for observables that it does not
-  /// have.
+  /// `own` are the System's own parameters. Throws UsageError for observables that the System does
+  /// not have.
   Observed(std::unique_ptr<System> system, const Parameters& options, const Parameters& own);
 
   // System
@@ -51,32 +50,33 @@ class Observed final : public System, public Watched {
   [[nodiscard]] std::span<const ObservableInfo> of_rule() const override { return of_rule_; }
   void rule_numbers(double t, std::span<double> values) const override;
 
-  /// Gives the System up, after which nothing else may be asked.
+  /// Releases the System. Nothing else may be called afterwards.
   std::unique_ptr<System> release() { return std::move(system_); }
 
  private:
-  /// Writes the System's observables at x to `all`, and the sharpness behind them if `sharpness`.
+  /// Writes the System's observables at x to `all`, followed by the sharpness if `sharpness` is
+  /// true.
   void observe_all(StateView x, double t, bool sharpness, std::vector<double>& all) const;
 
   std::unique_ptr<System> system_;
-  SystemInfo info_;  ///< with the observables that are recorded
+  SystemInfo info_;  ///< description with the recorded observables
   Shape shape_;
-  std::vector<std::size_t> recorded_;  ///< their places among the System's
+  std::vector<std::size_t> recorded_;  ///< places of the recorded observables among the System's
   std::optional<StopCondition> condition_;
-  std::size_t conditioned_ = 0;  ///< place of the condition's observable
+  std::size_t conditioned_ = 0;  ///< place of the observable in the condition
   std::optional<Sharpness> sharpness_;
   std::optional<StabilityLimit> limit_;
-  std::optional<TrainingPlan> scheduled_;  ///< where the learning rate changes
+  std::optional<TrainingPlan> scheduled_;  ///< set if the learning rate changes
   std::vector<ObservableInfo> of_rule_;
-  bool reduced_ = false;  ///< coordinates other than those of the parameters
+  bool reduced_ = false;  ///< whether coordinates are not the parameters themselves
 };
 
-/// The System as options of `run` watch it; it is returned as it is where they record all
-/// observables, no others, and state no condition.
+/// Returns the System as the options of `run` observe it. If they record all observables, no
+/// others, and have no condition, returns the System unchanged.
 std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Parameters& options,
                                     const Parameters& own);
 
-/// The System alone.
+/// Returns the underlying System.
 std::unique_ptr<System> unobserved(std::unique_ptr<System> system);
 
 }  // namespace popflow

@@ -22,7 +22,8 @@ std::vector<std::string> names_of_observables(const SystemInfo& system) {
   return names;
 }
 
-/// Kind of thing that has this name, other than an observable: "a field"; empty if there is none.
+/// Kind of quantity, other than an observable, that has this name, such as "an event"; empty if
+/// there is none.
 std::string other_kind(const std::string& name, const SystemInfo& system) {
   const auto has = [&](const auto& infos) {
     return std::ranges::any_of(infos, [&](const auto& info) { return info.name == name; });
@@ -35,7 +36,7 @@ std::string other_kind(const std::string& name, const SystemInfo& system) {
   return "";
 }
 
-/// A panel of a figure without observables that are left out; empty if nothing remains of it.
+/// Returns a panel of a figure without the observables that are left out; empty if no data remains.
 std::string panel_without(const std::string& panel, const std::vector<std::string>& left_out) {
   std::vector<std::string> kept;
   bool data = true, any = false, plane = false, broken = false;
@@ -92,7 +93,7 @@ SystemInfo with_sharpness(SystemInfo system, const Parameters& options) {
     throw UsageError("--sharpness: " + system.name + " has an observable of that name");
   system.observables.push_back(
       {kSharpness, "lambda_max",
-       "largest eigenvalue of the loss's Hessian, as training sees it (NaN: undefined)",
+       "largest eigenvalue of the loss's Hessian, preconditioned as in training (NaN: undefined)",
        "Lanczos' method; Cohen et al. 2021, arXiv 2103.00065"});
   return system;
 }
@@ -110,8 +111,7 @@ void require_observable(const std::string& name, const SystemInfo& system,
   if (is_among(name, known)) return;
   const std::string other = other_kind(name, system);
   const std::string near = other.empty() ? nearest(name, known) : "";
-  if (name == kSharpness)
-    throw UsageError(opening + " '" + name + "', which is there with --sharpness alone");
+  if (name == kSharpness) throw UsageError(opening + " '" + name + "', which needs --sharpness");
   throw UsageError(opening + " '" + name + "', " +
                    (other.empty() ? "which " + system.name + " does not have" : other) +
                    "; observables are " + text::join(known, ", ") +

@@ -21,9 +21,9 @@ namespace popflow {
 namespace {
 
 constexpr std::size_t kMostProducts = 2000;
-// Up to this size a Jacobian is held whole.
+// Largest state whose Jacobian is stored as a dense matrix.
 constexpr std::size_t kLargestDense = 400;
-// Larger ones are no longer rounding.
+// Asymmetry above which the Jacobian is not symmetric to within rounding.
 constexpr double kAsymmetry = 1e-5;
 
 std::vector<double> general_vector(std::size_t size, std::uint64_t number) {
@@ -33,15 +33,15 @@ std::vector<double> general_vector(std::size_t size, std::uint64_t number) {
   return v;
 }
 
-/// Why the flow has no Hessian; empty if it may have one.
+/// Reason why the flow has no Hessian; empty if it may have one.
 std::string why_no_hessian(const Capabilities& can, bool reduced) {
   if (can.gradient_flow) return "";
   if (!can.no_other_rule.empty()) return can.no_other_rule;
   if (can.proximal) return can.proximal->proximal_term() + " has no second derivative";
-  if (can.stages) return "a training in stages descends no single loss";
-  if (can.switching) return "its right-hand side changes on the way (an l1 term, a sharp relu)";
+  if (can.stages) return "a training in stages has no single loss";
+  if (can.switching) return "its right-hand side has regimes (an l1 term, a sharp relu)";
   if (!can.gradient_flow.why_not().empty()) return can.gradient_flow.why_not();
-  return reduced ? "" : "its flow does not descend a loss";
+  return reduced ? "" : "its flow is not the gradient of a loss";
 }
 
 }  // namespace
@@ -75,15 +75,14 @@ Sharpness::Sharpness(const System& system, const Parameters& own)
   reduced_ = reduced && (!can_.gradient_flow || size_ <= kLargestDense);
   if (reduced_ && size_ > kLargestDense)
     throw UsageError("--sharpness: these coordinates of " + system_.info().name + " have " +
-                     std::to_string(size_) + " numbers, and at most " +
-                     std::to_string(kLargestDense) +
-                     " are taken where they are not those of the parameters");
+                     std::to_string(size_) + " numbers; at most " + std::to_string(kLargestDense) +
+                     " are allowed if they are not the parameters themselves");
   if (!reduced_) find_preconditioner();
 }
 
 void Sharpness::find_preconditioner() {
   const StartState start(system_);
-  // With M = D P and D P = P D, any w = M r has M w = D w.
+  // With M = D P and D P = P D, any w = M r satisfies M w = D w.
   const auto applied = [&](StateView x, std::vector<double> v) {
     can_.gradient_flow->precondition(x, v);
     return v;
@@ -96,7 +95,7 @@ void Sharpness::find_preconditioner() {
     diagonal_[i] = w[i] != 0 ? twice[i] / w[i] : 0;
     start_[i] = diagonal_[i] > 0 ? w[i] / std::sqrt(diagonal_[i]) : 0;
   }
-  // Another vector, elsewhere, must tell the same.
+  // Check with another random vector, at another state.
   std::vector<double> elsewhere(start.view().begin(), start.view().end());
   const std::vector<double> away = general_vector(size_, 1);
   std::size_t begin = 0;
@@ -116,7 +115,7 @@ void Sharpness::find_preconditioner() {
   const bool positive = std::ranges::all_of(diagonal_, [](double d) { return d >= 0; });
   if (positive && error <= 1e-9 * largest) return;
   throw UsageError("--sharpness: the preconditioner of " + system_.info().name +
-                   " is more than a diagonal, the same in all states, with a projection that "
+                   " must be a constant diagonal matrix, with a projection that "
                    "commutes with it");
 }
 
@@ -159,8 +158,8 @@ double Sharpness::of_dense_jacobian(StateView x, double t) const {
   Eigen::MatrixXd j(size, size);
   write_jacobian(x, t, j);
   if (!j.allFinite()) return std::nan("");
-  // The reduced flow is the full one on a subspace that it does not leave, so that its eigenvalues
-  // are among those of the Hessian, and real.
+  // The reduced flow is the full flow on an invariant subspace. Its eigenvalues are therefore among
+  // the eigenvalues of the Hessian, and real.
   const Eigen::EigenSolver<Eigen::MatrixXd> solver(j, false);
   double largest = -std::numeric_limits<double>::infinity(), imaginary = 0, most = 0;
   for (Eigen::Index i = 0; i < size; ++i) {
@@ -174,7 +173,8 @@ double Sharpness::of_dense_jacobian(StateView x, double t) const {
 
 double Sharpness::by_products(StateView x, double t) const {
   const StateView own{x.first(size_), x.regime};
-  // With -J_f = D H and the rule's scales p: p^(1/2) D^(-1/2) (-J_f) D^(1/2) p^(1/2).
+  // With -J_f = D H and the step scales p of the rule, the symmetric form is p^(1/2) D^(-1/2)
+  // (-J_f) D^(1/2) p^(1/2).
   std::vector<double> scales(size_, 1.0), left(size_), right(size_);
   if (trained_ != nullptr && trained_->scales_steps() && !trained_->step_scales(x, t, scales))
     return std::nan("");

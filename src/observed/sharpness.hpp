@@ -12,50 +12,53 @@ namespace popflow {
 
 class Trained;
 
-/// The sharpness beyond which steps of a training rule are unstable: of the rule's own Hessian,
-/// which is preconditioned where the rule is adaptive.
+/// Stability limit of a training rule: the sharpness above which its steps are unstable. The
+/// sharpness is that of the rule's own Hessian, which is preconditioned if the rule is adaptive.
 struct StabilityLimit {
-  double at_full_rate = 0;  ///< where the schedule is 1
+  double at_full_rate = 0;  ///< limit while the schedule is 1
   RateSchedule schedule = {};
 
   [[nodiscard]] double at(double t) const { return at_full_rate / schedule.at(t); }
 };
 
-/// The limit of the rule that options of `run` train by; none where they have no learning rate, as
-/// a flow whose steps are not those of gradient descent, or where no limit is known of the rule.
+/// Stability limit of the training rule that the options of `run` select. Empty if there is no
+/// learning rate (a flow whose steps are not gradient descent) or if no limit is known for the
+/// rule.
 std::optional<StabilityLimit> stability_limit(const Parameters& options);
 
-/// The largest eigenvalue of the Hessian that training sees: that of -J_f, where the flow's
-/// preconditioner and projection, and an adaptive rule's division, are made symmetric.
+/// Computes the largest eigenvalue of the Hessian that determines training: the eigenvalue of -J_f,
+/// symmetrised with the preconditioner and projection of the flow and the division of an adaptive
+/// rule.
 class Sharpness {
  public:
-  /// Relative tolerance: the residual of the eigenvector, over the eigenvalue.
+  /// Relative tolerance: residual of the eigenvector divided by the eigenvalue.
   static constexpr double kTolerance = 1e-6;
 
-  /// Throws UsageError, with the reason, where the System's flow does not descend a loss. `own` are
-  /// its own parameters. The System must outlive it.
+  /// Throws UsageError, with the reason, if the System's flow is not the gradient of a loss. `own`
+  /// are its own parameters. The System must outlive this object.
   Sharpness(const System& system, const Parameters& own);
 
-  /// NaN where it did not converge, or before the first step of an adaptive rule. Thread-safe.
+  /// Sharpness at x. NaN if the method did not converge, or before the first step of an adaptive
+  /// rule. Thread-safe.
   [[nodiscard]] double at(StateView x, double t) const;
 
  private:
   [[nodiscard]] double by_products(StateView x, double t) const;
   [[nodiscard]] double of_dense_jacobian(StateView x, double t) const;
-  /// Preconditioner of the flow; throws UsageError unless it is a diagonal times a projection that
-  /// commutes with it, the same in all states.
+  /// Finds the preconditioner of the flow. Throws UsageError unless it is a diagonal matrix times a
+  /// projection that commutes with it, the same in all states.
   void find_preconditioner();
   void write_jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j) const;
   /// Writes J_f v.
   void multiply(StateView x, double t, std::span<const double> v, std::span<double> out) const;
 
-  const System& system_;    ///< whose gradients training takes
+  const System& system_;    ///< System whose gradients training uses
   const Trained* trained_;  ///< null under plain SGD
   std::size_t size_;
   Capabilities can_;
-  bool reduced_ = false;          ///< reduced coordinates, whose Jacobian is taken whole
-  std::vector<double> diagonal_;  ///< of the preconditioner; 0 where it removes an entry
-  std::vector<double> start_;     ///< a vector in general position that its projection keeps
+  bool reduced_ = false;          ///< whether coordinates are reduced; the Jacobian is then dense
+  std::vector<double> diagonal_;  ///< diagonal of the preconditioner; 0 where it removes an entry
+  std::vector<double> start_;     ///< random vector that the projection leaves unchanged
 };
 
 }  // namespace popflow

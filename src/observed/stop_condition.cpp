@@ -25,7 +25,7 @@ std::string without_blanks_around(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// A finite number, or NaN.
+/// Parses a finite number; returns NaN for any other text.
 double number_in(const std::string& text) {
   try {
     return std::get<double>(parse_value(
@@ -67,7 +67,7 @@ StopCondition StopCondition::parse(const std::string& words, const SystemInfo& s
   if (bound.find_first_of("<>=") != std::string::npos ||
       condition.observable.find('=') != std::string::npos)
     refuse_condition(words, "it has more than one comparison; " + form);
-  if (condition.observable.empty()) refuse_condition(words, "it names no observable; " + form);
+  if (condition.observable.empty()) refuse_condition(words, "it has no observable; " + form);
   if (std::isfinite(number_in(condition.observable)))
     refuse_condition(words, "the observable comes first; " + form);
   require_observable(condition.observable, system,
@@ -75,7 +75,7 @@ StopCondition StopCondition::parse(const std::string& words, const SystemInfo& s
   condition.bound = number_in(bound);
   if (!std::isfinite(condition.bound))
     refuse_condition(words, (bound.empty() ? "it has no number to compare with; "
-                                           : "'" + bound + "' is no finite number; ") +
+                                           : "'" + bound + "' is not a finite number; ") +
                                 form);
   return condition;
 }

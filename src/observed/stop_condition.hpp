@@ -6,22 +6,22 @@
 
 namespace popflow {
 
-/// Whether words of --stop-when state a condition, rather than one of the option's own words.
+/// Whether the value of --stop-when is a condition and not a keyword of the option.
 bool is_condition(const std::string& words);
 
-/// A condition on an observable, as --stop-when states it.
+/// Condition of --stop-when on an observable.
 struct StopCondition {
   std::string observable;
-  bool below = true;    ///< < or <=, otherwise > or >=
-  bool equals = false;  ///< <= or >=
+  bool below = true;    ///< whether the comparison is < or <=; otherwise > or >=
+  bool equals = false;  ///< whether the comparison is <= or >=
   double bound = 0;
-  std::string words;  ///< as the user gave them, for messages
+  std::string words;  ///< text of the condition as the user gave it, for messages
 
-  /// Negative if and only if the condition holds for a value; continuous in it.
+  /// Negative if and only if the condition holds for this value of the observable; continuous.
   [[nodiscard]] double function(double value) const;
 
-  /// Reads an observable of the system, <, <=, > or >=, and a number. Throws UsageError for any
-  /// other words.
+  /// Parses an observable of the system, <, <=, > or >=, and a number. Throws UsageError for any
+  /// other text.
   static StopCondition parse(const std::string& words, const SystemInfo& system);
 };
 

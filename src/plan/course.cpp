@@ -15,7 +15,7 @@ UsageError too_many_steps(double end, double h) {
                     " steps of " + shortest(h) + "; there can be at most 2^53");
 }
 
-/// The end in whole steps of length `h`, at least one; `asked` is the end before rounding.
+/// End of a run in whole steps of length `h`, at least one. `asked` is the end before rounding.
 struct WholeSteps {
   std::int64_t steps;
   double asked;
@@ -32,7 +32,7 @@ WholeSteps whole_steps(const Parameters& options, double h,
   const auto steps = static_cast<std::int64_t>(wanted);
   if (options.has("steps") && options.integer("steps") != steps)
     throw UsageError("--steps " + options.text("steps") + " and --t-end " + shortest(end) +
-                     " disagree; give one of them");
+                     " disagree; give only one of them");
   return {steps, options.has("steps") ? static_cast<double>(steps) * h : end};
 }
 
@@ -42,7 +42,7 @@ Course course_of(const Parameters& options, const ModePlan& mode,
                  const std::function<double()>& default_end) {
   const double h = step_length(mode);
   if (has_noise(mode) && options.has("t-end") && options.real("t-end") == 0)
-    throw UsageError("--t-end 0 evaluates a start, where there is no noise yet; take --mode flow");
+    throw UsageError("--t-end 0 evaluates the start only, which has no noise; use --mode flow");
   Course course;
   if (h > 0) {
     const WholeSteps whole = whole_steps(options, h, default_end);
@@ -51,8 +51,7 @@ Course course_of(const Parameters& options, const ModePlan& mode,
     if (options.has("save-at")) course.save_at = rounded_saves(options, whole.asked, h);
   } else {
     if (options.has("steps"))
-      throw UsageError(
-          "--steps is for --mode sgd and --method gradient_descent; here --t-end sets the end");
+      throw UsageError("--steps needs --mode sgd or --method gradient_descent; use --t-end here");
     course.end = options.has("t-end") ? options.real("t-end") : default_end();
     if (options.has("save-at")) course.save_at = options.reals("save-at");
   }
@@ -64,8 +63,8 @@ Course course_of(const Parameters& options, const ModePlan& mode,
 double default_end(const System& system) {
   const double end = system.default_end();
   if (std::isfinite(end)) return end;
-  throw UsageError("the time that this flow of " + system.info().name +
-                   " takes is too long for a number; --t-end sets where it ends");
+  throw UsageError("the default end of this flow of " + system.info().name +
+                   " is too large for a number; give --t-end");
 }
 
 std::string rounded_end_note(const Parameters& given, const ModePlan& mode, double end) {
@@ -74,7 +73,7 @@ std::string rounded_end_note(const Parameters& given, const ModePlan& mode, doub
   constexpr double kRounding = 1e-9;
   const double asked = given.real("t-end");
   if (std::abs(asked - end) <= kRounding * end) return "";
-  return "--t-end " + shortest(asked) + " is no whole number of steps of " + shortest(h) +
+  return "--t-end " + shortest(asked) + " is not a whole number of steps of " + shortest(h) +
          ": the end is t = " + text::rounded(end);
 }
 

@@ -9,7 +9,7 @@ namespace popflow {
 
 namespace {
 
-/// Noisy runs have a known number of steps, so they have no limit by default.
+/// Noisy runs know their number of steps, so they have no step limit by default.
 std::int64_t noisy_step_limit(const Parameters& o) {
   return o.given("max-steps") ? o.integer("max-steps") : 0;
 }

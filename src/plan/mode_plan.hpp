@@ -18,7 +18,7 @@ struct FlowPlan {
   const FlowMethod* method = nullptr;
   FlowDriver::Options driver = {};  ///< without hooks
   bool lanes = false;
-  bool may_stop_early = false;  ///< whether --stop-when may end it
+  bool may_stop_early = false;  ///< whether --stop-when may end the flow
 };
 
 /// Plan of the flow with Gaussian noise.
@@ -33,12 +33,11 @@ struct SgdPlan {
   SgdDriver::Options driver = {};  ///< of run 0, without hooks
 };
 
-/// The dynamics, as far as the options determine them. `lanes` is false until the System is known
-/// (run_plan.hpp).
+/// Plan of the dynamics, as far as the options determine it. `lanes` is false until the System is
+/// known (run_plan.hpp).
 using ModePlan = std::variant<FlowPlan, SdePlan, SgdPlan>;
 
-/// Makes the plan from options of `run` that have been completed (complete_run()); does not change
-/// them.
+/// Makes the plan from options of `run` that complete_run() has completed; does not change them.
 ModePlan mode_plan(const Parameters& options);
 
 /// Default number of samples from which noise is drawn.
@@ -50,7 +49,7 @@ std::string mode_of(const ModePlan& mode);
 /// Whether runs differ by their noise.
 bool has_noise(const ModePlan& mode);
 
-// Same, as far as options show that have not been completed.
+// The next two functions also accept options that have not been completed.
 bool has_noise(const Parameters& options);
 /// Whether time is counted in whole steps.
 bool counts_steps(const Parameters& options);
@@ -62,7 +61,7 @@ double step_length(const ModePlan& mode);
 /// Whether the noise is drawn from samples rather than from a known covariance.
 bool draws_noise(const SdePlan& sde, const System& system);
 
-/// The run's setting, from which a System is made. `start` is the start that --init-from names, or
+/// Setting of the run, from which a System is made. `start` is the start that --init-from names, or
 /// null.
 Setting setting_of(const ModePlan& mode, const Parameters& options, const LastState* start);
 

@@ -11,11 +11,11 @@ namespace popflow {
 
 namespace {
 
-/// Whether lanes are used; `any` says whether the system has them.
+/// Whether lanes are used. `any`: the system has lanes; `by_itself`: --kernel auto selects them.
 bool takes_lanes(const Parameters& options, bool any, bool by_itself, const std::string& whose) {
   const std::string& kernel = options.word("kernel");
   if (kernel == "lanes" && !any)
-    throw UsageError("--kernel lanes: there are none for " + whose + "; take auto or scalar");
+    throw UsageError("--kernel lanes: no SIMD lanes exist for " + whose + "; use auto or scalar");
   return any && (kernel == "lanes" || (kernel == "auto" && by_itself));
 }
 

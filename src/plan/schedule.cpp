@@ -14,7 +14,7 @@ namespace popflow {
 
 namespace {
 
-// A time that misses the end only by rounding is set to the end.
+// A time that differs from the end only by rounding is set to the end.
 constexpr double kRounding = 1e-12;
 // A save holds the time, its copies, and at least one number per observable.
 constexpr double kNumbersOfSave = 8;
@@ -27,8 +27,8 @@ Schedule linear(std::size_t saves, double t_end) {
   return times;
 }
 
-/// Rounded to 13 digits, so that 10 is exact in every grid that contains it, and a longer grid with
-/// the same ratio is bit-for-bit identical.
+/// Rounds to 13 digits: 10 is then exact in every grid that contains it, and a longer grid with the
+/// same ratio has the same bits.
 double rounded(double time) {
   std::array<char, 32> text{};
   const auto [end, error] =
@@ -40,8 +40,8 @@ double rounded(double time) {
 
 Schedule logarithmic(std::size_t saves, double first, double t_end) {
   if (!std::isfinite(t_end / first))
-    throw UsageError("--save-first is " + shortest(first) + ", too small beside the end at " +
-                     shortest(t_end) + " for times between them");
+    throw UsageError("--save-first is " + shortest(first) +
+                     "; it is too small for times up to the end at " + shortest(t_end));
   Schedule times = {0};
   const auto last = static_cast<double>(saves - 2);
   for (std::size_t i = 0; i + 1 < saves; ++i) {
@@ -52,7 +52,7 @@ Schedule logarithmic(std::size_t saves, double first, double t_end) {
   return times;
 }
 
-/// Checks that the times increase: they do not if the end is near the smallest numbers.
+/// Checks that the times increase: they may not if the end is near the smallest numbers.
 Schedule increasing(Schedule times, double t_end) {
   if (std::ranges::adjacent_find(times, std::greater_equal<>()) != times.end())
     throw UsageError("--saves " + std::to_string(times.size()) +
@@ -76,7 +76,7 @@ void refuse_beyond(const Schedule& times, double t_end) {
                        shortest(t_end));
 }
 
-/// Planned times; only those listed in --save-at are rounded to steps.
+/// Planned times; only the times in --save-at are rounded to steps.
 Schedule planned(const Parameters& options, double t_end, double step) {
   if (t_end == 0) return {0};
   if (options.has("save-at")) {

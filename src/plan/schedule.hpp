@@ -9,7 +9,7 @@
 
 namespace popflow {
 
-/// Times at which a run is recorded: increasing, the last one is the end.
+/// Increasing times at which a run is recorded; the last one is the end.
 using Schedule = std::vector<double>;
 
 /// Makes the schedule from the options saves, save-spacing, save-first and save-at. If time is
@@ -18,19 +18,19 @@ using Schedule = std::vector<double>;
 /// with each other.
 Schedule make_schedule(const Parameters& options, double t_end, double step);
 
-/// Settles save-spacing where it is auto, and then save-first: log where a run to `t_end` takes
-/// much longer than its first stage (System::first_stage_time()), and otherwise linear. Returns
-/// whether it chose log.
+/// Settles save-spacing if it is auto, and then save-first. Chooses log if a run to `t_end` is much
+/// longer than its first stage (System::first_stage_time()), otherwise linear. Returns whether it
+/// chose log.
 bool settle_spacing(Parameters& options, double t_end, double first_stage);
 
 /// The times of save-at, rounded to whole steps. Throws UsageError for a time beyond `asked_end`,
 /// the end before rounding.
 Schedule rounded_saves(const Parameters& options, double asked_end, double step);
 
-/// Continuation of a schedule beyond its end. An extended run may end between two grid points, and
-/// still continues at its old spacing when it is extended again.
+/// Spacing by which a schedule continues beyond its end. An extended run may end between two grid
+/// points; when it is extended again, it continues at its old spacing.
 struct Spacing {
-  std::string kind;  ///< "linear", "log", or "listed" (given one by one by --save-at)
+  std::string kind;  ///< "linear", "log", or "listed" (times given by --save-at)
   double step = 0;   ///< difference (linear) or ratio (log) of successive times
 };
 
@@ -43,7 +43,7 @@ Spacing spacing_of(const Parameters& options, double t_end, double step);
 Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, double t_end,
                          double step = 0);
 
-/// Changes the options to those whose make_schedule() is `schedule`, including the end.
+/// Changes the options to those for which make_schedule() gives `schedule`, including the end.
 void describe_schedule(const Schedule& schedule, double step, Parameters& options);
 
 }  // namespace popflow

@@ -32,7 +32,8 @@ PhiloxKey::PhiloxKey(std::uint64_t seed_of_all, Purpose purpose, std::uint32_t r
                      std::uint64_t step)
     : counter{step & 0xffffffff, run, step >> 32 << 8 | static_cast<std::uint64_t>(purpose)},
       seed{static_cast<std::uint32_t>(seed_of_all), static_cast<std::uint32_t>(seed_of_all >> 32)} {
-  if (step >= kSteps) throw std::out_of_range("the step of a random stream must be below 2^56");
+  if (step >= kSteps)
+    throw std::out_of_range("the step of a random stream is too large; it must be below 2^56");
   std::uint32_t low = seed[0], high = seed[1];
   for (auto& round : rounds) {
     round[0] = low;
@@ -71,14 +72,14 @@ std::uint64_t PhiloxKey::step() const { return counter[2] >> 8 << 32 | counter[0
 void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks, std::uint32_t* out,
                   InstructionSet set) {
   if (first + blocks > kBlocksOfStream)
-    throw std::length_error("a random stream is exhausted after 2^33 words");
+    throw std::length_error("a random stream holds 2^33 words; more were requested");
   words<false>(key, first, blocks, out, set);
 }
 
 void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out,
                  InstructionSet set) {
   if (key.step() + streams > kSteps)
-    throw std::out_of_range("the step of a random stream must be below 2^56");
+    throw std::out_of_range("the step of a random stream is too large; it must be below 2^56");
   // Vectors do not carry into the high half of the step.
   if (key.counter[0] + streams <= std::uint64_t{1} << 32)
     return words<true>(key, 0, streams, out, set);

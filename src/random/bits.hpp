@@ -10,11 +10,11 @@
 namespace popflow {
 
 /// Key of a RandomStream, prepared for generating many words at once: Philox's round keys, and the
-/// counter's words after the first. The layout is RandomStream's: the 32-bit words of the stream
-/// are Philox's blocks 0, 1, ... in order, four words each; its 64-bit words are pairs of these,
-/// low half first.
+/// words of the counter after the first. The layout is that of RandomStream: the 32-bit words of
+/// the stream are Philox's blocks 0, 1, ... in order, four words each. Its 64-bit words are pairs
+/// of these, low half first.
 struct PhiloxKey {
-  /// Throws std::out_of_range as RandomStream does.
+  /// Throws std::out_of_range like RandomStream.
   PhiloxKey(std::uint64_t seed, Purpose purpose, std::uint32_t run, std::uint64_t step);
   [[nodiscard]] std::uint64_t step() const;
   std::uint64_t rounds[10][2];  ///< 32 bits each
@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kBlocksOfStream = std::uint64_t{1} << 32;
 /// Number of steps in a stream's name.
 inline constexpr std::uint64_t kSteps = std::uint64_t{1} << 56;
 
-/// RandomStream::uniform() of a 64-bit word. Avoids the integer-to-double conversion, which few
-/// machines vectorise; every operation is exact.
+/// RandomStream::uniform() of a 64-bit word. Avoids the conversion from integer to double, which
+/// few machines vectorise; every operation is exact.
 inline double uniform_of(std::uint64_t word) {
   constexpr std::uint64_t kOne = std::bit_cast<std::uint64_t>(1.0);
   return (std::bit_cast<double>(word >> 12 | kOne) - 1) + 0x1p-53;
@@ -40,7 +40,7 @@ void stream_words(const PhiloxKey& key, std::uint64_t first, std::size_t blocks,
                   InstructionSet set = InstructionSet::best);
 
 /// Writes the four words of the first block of each of `streams` streams, whose steps follow the
-/// key's. Throws std::out_of_range if a step would be 2^56 or more.
+/// step of the key. Throws std::out_of_range if a step would be 2^56 or more.
 void first_words(const PhiloxKey& key, std::size_t streams, std::uint32_t* out,
                  InstructionSet set = InstructionSet::best);
 

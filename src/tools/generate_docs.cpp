@@ -17,7 +17,7 @@ namespace {
 void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream stream(path, std::ios::binary);
   stream << text << std::flush;
-  if (!stream) throw std::runtime_error("can't write " + path.string());
+  if (!stream) throw std::runtime_error("cannot write " + path.string());
 }
 
 }  // namespace

@@ -336,7 +336,7 @@ TEST_CASE("a preconditioner that is no diagonal is refused", "[fast][observed]")
   CHECK(std::abs(sharpness_with([](auto, auto v) { v[1] = 0; }) - 1) < 1e-6);
   // Onto the diagonal: the mean of the two curvatures.
   CHECK(std::abs(sharpness_with([](auto, auto v) { v[0] = v[1] = (v[0] + v[1]) / 2; }) - 2) < 1e-6);
-  const std::string more = "more than a diagonal";
+  const std::string more = "must be a constant diagonal matrix";
   CHECK_THROWS_WITH(sharpness_with([](auto, auto v) { v[0] += 0.5 * v[1], v[1] += 0.5 * v[0]; }),
                     Catch::Contains(more));
   CHECK_THROWS_WITH(sharpness_with([](auto x, auto v) { v[1] *= 1 + x[0] * x[0]; }),

@@ -76,12 +76,12 @@ TEST_CASE("what is wrong with a condition is said by name", "[fast][observed]") 
   says("V < 0.1", "'V', a field, which has many numbers; observables are ");
   says("loss_minimum < 0.1", "a constant");
   says("fast_phase_end < 3", "an event");
-  says("loss < low", "'low' is no finite number");
-  says("loss < 1e-4x", "'1e-4x' is no finite number");
-  says("loss < inf", "'inf' is no finite number");
-  says("loss < nan", "'nan' is no finite number");
+  says("loss < low", "'low' is not a finite number");
+  says("loss < 1e-4x", "'1e-4x' is not a finite number");
+  says("loss < inf", "'inf' is not a finite number");
+  says("loss < nan", "'nan' is not a finite number");
   says("loss <", "no number to compare with");
-  says("< 0.1", "names no observable");
+  says("< 0.1", "has no observable");
   says("0.1 > loss", "the observable comes first");
   says("0 < loss < 1", "more than one comparison");
   says("loss =< 1", "more than one comparison");

@@ -114,7 +114,7 @@ def test_an_end_between_two_steps_is_said():
                 err = said(words[0], "markov", *words[1:], *(["--mode", "sgd"] if words == ["run"] else []),
                            "--learning-rate", rate, "--t-end", end, "-o", "a.h5", "--force",
                            folder=folder, code=0)
-                told = f"--t-end {end} is no whole number of steps of {rate}: the end is t = {rounded}"
+                told = f"--t-end {end} is not a whole number of steps of {rate}: the end is t = {rounded}"
                 check((told in err) == (rounded is not None), err)
 
 

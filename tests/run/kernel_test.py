@@ -177,14 +177,14 @@ def test_a_single_flow_takes_the_steppers_unless_told():
 def test_where_there_are_no_lanes():
     check_refused("run", {
         ("scb", "--kernel", "lanes"):
-            "--kernel lanes: there are none for the flow of scb (only --coordinates signal has them); take auto",
+            "--kernel lanes: no SIMD lanes exist for the flow of scb (only --coordinates signal has them); use auto",
         ("deep-linear", "--layers", 8, "--kernel", "lanes"):
             "the flow of deep-linear (they hold states of up to 64 numbers, and this has 72)",
         ("joma", "--tokens", 33, "--kernel", "lanes"):
             "the flow of joma (they pay for up to 32 tokens, and 256 targets)",
         ("joma", "--coordinates", "full", "--kernel", "lanes"):
             "the flow of joma (only --coordinates reduced has them)",
-        ("topic", "--kernel", "lanes"): "--kernel lanes: there are none for the flow of topic; take auto",
+        ("topic", "--kernel", "lanes"): "--kernel lanes: no SIMD lanes exist for the flow of topic; use auto",
         ("markov", "--kernel", "lanes", "--method", "rk4", "--dt", 0.1):
             "the flow of markov with this --method",
         ("markov", "--kernel", "lanes", "--mode", "sde", "--noise", "isotropic"):

@@ -230,7 +230,7 @@ def test_what_is_wrong_with_a_list_is_said():
         "": "names of observables",
         "loss,,prob_0to1": "names of observables",
         "loss prob_0to1": "names of observables",
-        "loss,sharpness": "there with --sharpness alone",
+        "loss,sharpness": "which needs --sharpness",
     }
     with Folder() as folder:
         check_values_refused("--record-observables", cases, folder)

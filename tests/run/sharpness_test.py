@@ -249,7 +249,7 @@ def test_what_is_refused():
             said = popflow(
                 command, "markov", "--stop-when", "sharpness > 3", folder=folder, code=2
             ).err
-            check("there with --sharpness alone" in said, said)
+            check("which needs --sharpness" in said, said)
         said = popflow(
             "sweep", "markov", "--over", "sharpness=true,false", folder=folder, code=2
         ).err

@@ -363,7 +363,7 @@ def test_what_is_wrong_with_a_condition_is_said():
         "loss 0.1": "a condition is an observable",
         "loss = 0.1": "a condition is an observable",
         "loss < ": "no number to compare with",
-        "loss < x": "'x' is no finite number",
+        "loss < x": "'x' is not a finite number",
         "0.1 > loss": "the observable comes first",
         "0 < loss < 1": "more than one comparison",
         "stedy": "did you mean steady?",
