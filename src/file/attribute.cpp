@@ -32,7 +32,7 @@ void create(hid_t object, const std::string& name, hid_t type, hid_t space, cons
   attribute.close();
 }
 
-/// `text` cut to `size` bytes and padded with zeros.
+/// Returns `text` cut to `size` bytes and padded with zeros.
 std::vector<char> padded(const std::string& text, std::size_t size) {
   const std::string valid = text::as_utf8(text);
   std::vector<char> bytes(size, '\0');
@@ -40,7 +40,7 @@ std::vector<char> padded(const std::string& text, std::size_t size) {
   return bytes;
 }
 
-/// Writes each alternative of Attribute::value as the file's type for it.
+/// Writes each alternative of Attribute::value with the file's type for it.
 struct Creator {
   hid_t object;
   const Attribute& attribute;
@@ -79,13 +79,13 @@ struct Creator {
 
 using Change = TrajectoryFile::AttributeChange;
 
-/// Bytes of a text that takes the place of one which cannot be rewritten.
+/// Bytes reserved for a text that replaces one which cannot be rewritten in place.
 constexpr std::size_t kNewText = 512;
 
-/// Shorter texts of fixed length are not ours.
+/// Least length of a fixed-length text by popflow; shorter ones are by other programs.
 constexpr std::size_t kLeastText = 16;
 
-/// The object that has the attribute, or should have it.
+/// Opens the object that has the attribute, or should have it.
 Handle owner_of(hid_t file, const Change& change) {
   const std::string group = change.group.empty() ? "/" : change.group;
   if (group != "/" && H5Lexists(file, group.c_str(), H5P_DEFAULT) <= 0) {
@@ -95,8 +95,8 @@ Handle owner_of(hid_t file, const Change& change) {
   return open_object(file, group);
 }
 
-/// Can an attribute of this type hold the value, whatever it will be: text of some length, any
-/// number; or, if it is a small whole number, this one?
+/// Returns whether an attribute of this type can hold every value of its kind: text of some length,
+/// or any number. A type for small whole numbers must hold at least the given value.
 struct Fits {
   hid_t type;
 
@@ -124,8 +124,9 @@ bool is_fixed(hid_t owner, const Change& change) {
   return check(H5Sget_simple_extent_npoints(space)) == 1 && std::visit(Fits{type}, change.value);
 }
 
-/// Text of variable length that is better rewritten as such: where an index of the attributes'
-/// order is kept, as netCDF does, HDF5 1.10 cannot delete what h5py has replaced (see create.cpp).
+/// Returns whether a text of variable length must be rewritten as such. If the file has an index of
+/// the attributes' order, as netCDF files do, HDF5 1.10 cannot delete an attribute that h5py has
+/// replaced (see create.cpp).
 bool must_stay_variable(hid_t owner, const Change& change) {
   if (!std::holds_alternative<std::string>(change.value)) return false;
   unsigned order = 0;
@@ -163,8 +164,8 @@ bool make_fixed(hid_t file, const Change& change) {
   return true;
 }
 
-// The attribute is opened by way of its owner: what H5Aopen_by_name opens cannot be rewritten once
-// the object has more attributes than one node of their index holds (seen with HDF5 1.10.8).
+// Opens the attribute through its owner: an attribute opened by H5Aopen_by_name cannot be rewritten
+// once the object has more attributes than one node of their index holds (seen with HDF5 1.10.8).
 FixedAttribute::FixedAttribute(hid_t file, const Change& change)
     : change_(change),
       owner_(owner_of(file, change)),

@@ -5,12 +5,11 @@
 
 namespace popflow::hdf5 {
 
-/// Creates attributes. What most of them have in common, their type and their extent, it makes
-/// once.
+/// Creates attributes. Makes their common type and extent only once.
 class AttributeCreator {
  public:
   AttributeCreator();
-  /// On a group or dataset. Throws Failure.
+  /// Creates the attribute of a group or dataset. Throws Failure.
   void create(hid_t object, const Attribute& attribute) const;
 
  private:
@@ -18,16 +17,16 @@ class AttributeCreator {
   const Handle text_;  ///< type of text of variable length
 };
 
-/// Makes the attribute one that FixedAttribute can rewrite, where it is none: other programs write
-/// text with a length of its own, and whoever edits a file may delete an attribute. Returns whether
-/// anything had to be done. Throws Failure, and std::logic_error if there is no such group.
+/// Replaces an attribute that FixedAttribute cannot rewrite: other programs write text with a
+/// length of its own or delete attributes. Returns whether anything was changed. Throws Failure,
+/// and std::logic_error if there is no such group.
 bool make_fixed(hid_t file, const TrajectoryFile::AttributeChange& change);
 
-/// An attribute of fixed size (or what had to stay variable), open for being rewritten in place.
+/// Attribute of fixed size (or one that had to stay variable), open for being rewritten in place.
 class FixedAttribute {
  public:
   FixedAttribute(hid_t file, const TrajectoryFile::AttributeChange& change);
-  /// Overwrites its bytes; nothing else in the file moves. Throws Failure.
+  /// Overwrites the bytes of the attribute; nothing else in the file moves. Throws Failure.
   void rewrite() const;
 
  private:

@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-/// Values of a coordinate that the file holds; none where it holds none.
+/// Returns the values of a coordinate in the file; empty if the file has none.
 std::vector<double> coordinate_of(const DimensionSpec& dimension) {
   using Coordinate = DimensionSpec::Coordinate;
   std::vector<double> values;
@@ -37,7 +37,8 @@ void require_coordinate(const DataFile& file, const DimensionSpec& dimension,
                         const std::string& name) {
   const std::vector<double> values = coordinate_of(dimension);
   if (values.empty() || !file.has_dataset(name)) return;
-  // A run that is extended has more times, and one that stopped early has another one.
+  // Times may differ: a run that is extended has more of them, and a run that stopped early has the
+  // time of its stop.
   const bool of_time = dimension.name.starts_with("time");
   if (of_time && file.length(name) != dimension.size) return;
   const std::vector<double> its = file.reals(name, dimension.size);
@@ -45,15 +46,15 @@ void require_coordinate(const DataFile& file, const DimensionSpec& dimension,
   for (std::size_t i = 0; i < its.size(); ++i)
     if (its[i] != values[i] && may_differ-- == 0)
       throw damaged(file, "its axis '" + name + "' has " + shortest(its[i]) + " in place " +
-                              std::to_string(i) + ", and by its parameters should have " +
+                              std::to_string(i) + ", but its parameters give " +
                               shortest(values[i]));
 }
 
 void require_dimensions(const DataFile& file, const VariableSpec& variable,
                         const std::string& name) {
-  if (!file.has_dataset(name)) return;  // whoever needs it says so
+  if (!file.has_dataset(name)) return;  // code that needs it reports that it is missing
   const std::vector<std::string> its = file.dimensions(name);
-  if (its.size() != variable.dimensions.size()) return;  // reading it tells
+  if (its.size() != variable.dimensions.size()) return;  // reading reports the error
   const bool same =
       std::equal(its.begin(), its.end(), variable.dimensions.begin(), variable.dimensions.end(),
                  [](const std::string& a, const std::string& b) { return a.empty() || a == b; });

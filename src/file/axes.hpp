@@ -5,9 +5,9 @@
 
 namespace popflow {
 
-/// Throws InputError where an axis of a file is another than its layout says: a dataset with other
-/// axes, or a coordinate with other values. Scales and coordinates that are not there any more,
-/// which other programs may drop, are not missed.
+/// Throws InputError if an axis of a file differs from its layout: a dataset with other axes, or a
+/// coordinate with other values. Missing scales and coordinates are allowed, because other programs
+/// may drop them.
 void require_axes(const DataFile& file, const GroupSpec& root);
 
 }  // namespace popflow

@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-/// Numbers at a time.
+/// Numbers copied at a time.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 template <class Number>

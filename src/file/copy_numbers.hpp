@@ -8,9 +8,9 @@
 
 namespace popflow {
 
-/// Where numbers of a variable begin in a file.
+/// Position of a variable's numbers in a file.
 struct Numbers {
-  std::string variable;   ///< its path
+  std::string variable;   ///< path of the variable
   std::size_t first = 0;  ///< element, row-major
 };
 
@@ -19,7 +19,7 @@ void copy_numbers(const StoredFile& from, const Numbers& there, TrajectoryFile& 
                   const Numbers& here, std::size_t count, NumberType type,
                   const std::function<void()>& between);
 
-/// Are `count` numbers of two files the same, bit for bit? In pieces, likewise.
+/// Returns whether `count` numbers of two files are the same, bit for bit. Works in pieces as well.
 bool same_numbers(const StoredFile& a, const Numbers& in_a, const StoredFile& b,
                   const Numbers& in_b, std::size_t count, NumberType type,
                   const std::function<void()>& between);

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-/// The sanitizers tell more of a crash than we can.
+/// Sanitizers report more about a crash than this handler, which is then left out.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kCrashesAreOurs = false;
 #else
 constexpr bool kCrashesAreOurs = true;
 #endif
 
-// Set before the signals are, and under the lock.
+// Set before the signal handlers, and under the lock.
 const std::string* current = nullptr;
 pthread_t guarded_thread;
 std::array<struct sigaction, kSignals.size()> before;
@@ -33,12 +33,13 @@ void restore() {
 }
 
 void say(const char* text, std::size_t bytes) {
-  if (write(STDERR_FILENO, text, bytes) < 0) return;  // nobody listens
+  // nothing can be done if standard error is closed
+  if (write(STDERR_FILENO, text, bytes) < 0) return;
 }
 
 extern "C" void popflow_on_crash(int /*signal*/) {
   if (current == nullptr || pthread_equal(pthread_self(), guarded_thread) == 0) {
-    restore();  // it happens again, as if we had not been here
+    restore();  // returning repeats the crash with the default handler
     return;
   }
   constexpr char kStart[] = "popflow: error: ";

@@ -1,5 +1,5 @@
-// Laying a file out. HDF5 writes the structure and is closed for good; everything after that, the
-// first contents included, is plain writing at known offsets.
+// Layout of a file. HDF5 writes the structure and is then closed for good; everything after that,
+// including the first contents, is plain writing at known offsets.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,16 +33,18 @@ using hdf5::check;
 using hdf5::Handle;
 using Coordinate = DimensionSpec::Coordinate;
 
-// A process can be killed between two pages of one write. So that an attribute rewritten at the end
-// never leaves a torn block behind, attributes of groups live in heap blocks (not in the object's
-// header), the smallest of which has 512 bytes, and every block starts at a page.
+// A process can be killed between two pages of one write. An attribute rewritten at the end must
+// never leave a torn block: attributes of groups live in heap blocks (not in the object's header),
+// which have at least 512 bytes, and every block starts at a page.
 constexpr hsize_t kPage = 4096;
 constexpr hsize_t kSmallestBlock = 512;
 
-// Few enough to stay in the cache, and on the heap, from one dataset to the next.
+// Size of the fill buffer: small enough for the cache and for the heap, so that it is reused for
+// all datasets.
 constexpr std::size_t kFillBytes = std::size_t{1} << 16;
 
-/// NAME that netCDF writes for a dimension without coordinates, and looks for.
+/// Returns the attribute NAME that netCDF writes for a dimension without coordinates, and looks
+/// for.
 std::string scale_without_coordinate(std::size_t size) {
   char text[80];
   std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10zu",
@@ -62,7 +64,7 @@ hid_t file_type(NumberType type) {
   return H5I_INVALID_HID;
 }
 
-/// The type of a dimension's coordinate.
+/// Returns the type of a dimension's coordinate.
 NumberType type_of(Coordinate coordinate) {
   switch (coordinate) {
     case Coordinate::values:
@@ -77,9 +79,9 @@ NumberType type_of(Coordinate coordinate) {
   return NumberType::int64;
 }
 
-/// Properties of all objects: no times (the same run gives the same bytes), attributes in order. An
-/// index of that order is not kept: HDF5 1.10 loses its entry of an attribute that is renamed, as
-/// h5py does to replace one, and can neither delete nor replace that attribute any more.
+/// Makes the properties of all objects: no times (the same run gives the same bytes), attributes in
+/// order of creation. That order is not indexed: if h5py replaces an attribute, HDF5 1.10 loses its
+/// entry in the index and can no longer delete or replace it.
 Handle object_properties(hid_t kind) {
   Handle properties(H5Pcreate(kind), H5Pclose);
   check(H5Pset_obj_track_times(properties, false));
@@ -94,13 +96,13 @@ Handle group_properties(hid_t kind) {
   return properties;
 }
 
-/// A dataset's place in the file, and the numbers that it starts with.
+/// Place of a dataset in the file, and its first numbers.
 struct Place {
   std::string path;
   std::uint64_t offset = 0;
   std::size_t count = 0;
   NumberType type = NumberType::float64;
-  const VariableSpec* variable = nullptr;  ///< one of these two
+  const VariableSpec* variable = nullptr;  ///< either this or the dimension
   const DimensionSpec* dimension = nullptr;
 };
 
@@ -114,7 +116,8 @@ class Structure {
     file_ = Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties, access), H5Fclose);
   }
 
-  /// Everything in `root`. Returns where the datasets are; on return all is in the file.
+  /// Lays out everything in `root`. Returns where the datasets are. Everything is in the file
+  /// afterwards.
   std::vector<Place> lay_out(const GroupSpec& root) {
     try {
       fill_group(hdf5::open_object(file_, ""), {root}, "");
@@ -122,7 +125,7 @@ class Structure {
       scales_.clear();
       check(H5Fflush(file_, H5F_SCOPE_LOCAL));
     } catch (...) {
-      file_.release();  // closing would write once more what could not be written
+      file_.release();  // closing would try to write again
       throw;
     }
     file_.close();
@@ -191,7 +194,7 @@ class Structure {
     add_attributes(dataset, variable.attributes);
   }
 
-  /// A dataset whose place is fixed now and whose contents HDF5 never touches.
+  /// Adds a dataset whose place is fixed now and whose contents HDF5 never touches.
   Handle add_dataset(hid_t group, const std::string& name, hid_t space, Place place) {
     Handle dataset(H5Dcreate2(group, name.c_str(), file_type(place.type), space, H5P_DEFAULT,
                               dataset_properties_, H5P_DEFAULT),
@@ -219,13 +222,13 @@ class Structure {
   std::vector<Place> places_;
 };
 
-/// Writes the first contents of datasets. What is small and lies side by side is written together:
-/// most files have many variables of a few numbers.
+/// Writes the first contents of datasets. Small datasets that lie side by side are written
+/// together, because most files have many variables of a few numbers.
 class Filler {
  public:
   Filler(int descriptor, const std::string& path) : descriptor_(descriptor), path_(path) {}
 
-  /// Writes what it still has.
+  /// Writes what is still in the buffer.
   void finish() {
     write_at(descriptor_, start_, together_.data(), together_.size(), path_);
     together_.clear();
@@ -300,8 +303,8 @@ class Filler {
   std::vector<char> together_;
 };
 
-/// Takes the disk space of the whole file at once, where the file system can; where it cannot,
-/// filling the file takes it.
+/// Reserves the disk space of the whole file at once, if the file system can; otherwise filling the
+/// file allocates it.
 void reserve_space(int descriptor, const std::string& path) {
   struct stat file {};
   if (fstat(descriptor, &file) != 0) throw cannot_write(path, system_reason(errno));
@@ -314,7 +317,7 @@ void reserve_space(int descriptor, const std::string& path) {
   }
 }
 
-/// All of a file, which is open and called `name` until it gets its own, `path`.
+/// Lays out a file, which is open and called `name` until it gets its final name `path`.
 Places::Offsets lay_out(int descriptor, const std::string& name, const std::string& path,
                         const GroupSpec& root) {
   std::vector<Place> places;
@@ -335,7 +338,7 @@ Places::Offsets lay_out(int descriptor, const std::string& name, const std::stri
   return offsets;
 }
 
-/// Adds the contents of a file, which are known before their places are.
+/// Adds the contents of a file to `places` before their offsets are known.
 void add_places(Places& places, const Scope& scope, const std::string& path) {
   for (const DimensionSpec& dimension : scope.group.dimensions)
     if (dimension.coordinate != Coordinate::none)
@@ -368,7 +371,7 @@ TrajectoryFile TrajectoryFile::create_meanwhile(const std::string& path, GroupSp
   }
   TrajectoryFile file;
   file.path_ = path;
-  // From here on the destructor removes what is there.
+  // From here on the destructor removes the temporary file.
   std::tie(file.descriptor_, file.temporary_) = open_temporary(path);
   claim(file.descriptor_, path);
   hdf5::hold(file.descriptor_, hdf5::Maker::us);
@@ -390,7 +393,7 @@ void TrajectoryFile::publish(bool force) {
 
 void TrajectoryFile::publish_meanwhile(bool force) {
   require_replaceable(path_, force);
-  const bool unsynced = unsynced_.exchange(false);  // but for what is written from here on
+  const bool unsynced = unsynced_.exchange(false);  // later writes set the flag again
   const auto publication = [=, places = places_, descriptor = descriptor_, from = temporary_,
                             to = path_] {
     places->settle();
@@ -399,7 +402,8 @@ void TrajectoryFile::publish_meanwhile(bool force) {
   };
   try {
     publication_ = std::async(std::launch::async, publication);
-  } catch (const std::system_error&) {  // no thread more: by whoever waits for it
+    // without a further thread, the caller that waits publishes the file
+  } catch (const std::system_error&) {
     publication_ = std::async(std::launch::deferred, publication);
   }
 }

@@ -30,7 +30,7 @@ struct DataFile::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  /// Runs `action(reader)` under the lock; whatever fails is a sentence about `name`.
+  /// Runs `action(reader)` under the lock; turns every failure into a sentence about `name`.
   template <class Action>
   auto with(const std::string& name, Action action) const {
     const auto held = hdf5::lock();
@@ -83,7 +83,8 @@ std::vector<std::size_t> DataFile::shape(const std::string& name) const {
 
 std::size_t DataFile::length(const std::string& name) const {
   const std::vector<std::size_t> sizes = shape(name);
-  if (sizes.empty()) throw InputError(path_ + " is damaged: '" + name + "' is a single number");
+  if (sizes.empty())
+    throw InputError(path_ + " is damaged: '" + name + "' is a single number, not an array");
   return sizes.front();
 }
 

@@ -10,7 +10,7 @@ namespace popflow::hdf5 {
 
 namespace {
 
-/// Whole numbers of up to 64 bits.
+/// Returns whether a type has whole numbers of up to 64 bits.
 bool is_plain_integer(hid_t type) {
   const std::size_t bits = 8 * H5Tget_size(type);
   const int offset = H5Tget_offset(type);
@@ -18,7 +18,8 @@ bool is_plain_integer(hid_t type) {
          H5Tget_precision(type) + static_cast<std::size_t>(offset) <= bits;
 }
 
-/// Floating-point numbers whose sign, exponent and mantissa lie side by side within their bytes.
+/// Returns whether a type has floating-point numbers whose sign, exponent and mantissa lie side by
+/// side.
 bool is_plain_float(hid_t type) {
   const std::size_t bits = 8 * H5Tget_size(type);
   std::size_t sign = 0;

@@ -16,13 +16,13 @@ namespace popflow::hdf5 {
 
 namespace {
 
-/// A file that this process knows.
+/// File that this process knows.
 struct Known {
   timespec modified{};
   timespec changed{};
   off_t size = 0;
-  unsigned held = 0;            ///< how often it is open for writing here
-  bool can_be_changed = false;  ///< by the library, as it has shown
+  unsigned held = 0;            ///< number of times that it is open for writing here
+  bool can_be_changed = false;  ///< the library has changed it before
 };
 
 std::map<std::pair<dev_t, ino_t>, Known>& table() {
@@ -46,14 +46,14 @@ void record(Known& known, const struct stat& status) {
   known.size = status.st_size;
 }
 
-/// The file behind a descriptor, if it has an entry.
+/// Returns the entry of the file behind a descriptor; null if it has none.
 Known* find(int descriptor, struct stat& status) {
   if (fstat(descriptor, &status) != 0) return nullptr;
   const auto found = table().find({status.st_dev, status.st_ino});
   return found == table().end() ? nullptr : &found->second;
 }
 
-/// Refuses what leads to another file.
+/// Refuses a file that leads to another file.
 void require_whole(const Reader& reader) {
   for (const Reader::Object& object : reader.objects()) reader.require_whole(object);
 }
@@ -62,8 +62,8 @@ std::clock_t seconds_from_now(double seconds) {
   return std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC);
 }
 
-/// Has the library do with the file whatever it may have to do for the program. Files in which that
-/// is far too much are sound as a rule: what is malformed is small.
+/// Makes the library do everything that the program may ask of the file. A file in which that would
+/// take far too long is sound as a rule: malformed files are small.
 void try_everything(const Reader& reader) {
   const std::clock_t chunks_until = seconds_from_now(0.5);
   const std::clock_t all_until = seconds_from_now(3);
@@ -78,7 +78,7 @@ void try_everything(const Reader& reader) {
   }
 }
 
-/// Does `action(reader)` as far as the library can open the file, and list what is in it.
+/// Runs `action(reader)`, if the library can open the file and list its contents.
 template <class Action>
 void read(int descriptor, const std::string& path, Action action) {
   try {
@@ -96,7 +96,7 @@ void look_through(int descriptor, const std::string& path) {
   } catch (const std::bad_alloc&) {
     throw InputError(
         "the file '" + path +
-        "' cannot be read: it asks for far too much memory (it is damaged or malformed)");
+        "' cannot be read: it requires far too much memory (it is damaged or malformed)");
   }
 }
 
@@ -117,7 +117,7 @@ void examine(int descriptor, const std::string& path) {
       throw InputError(crash_sentence(path));
     case Ended::How::overtime:
       throw InputError("the file '" + path +
-                       "' cannot be read: the HDF5 library did not come to an end with it (it is "
+                       "' cannot be read: the HDF5 library did not finish reading it (it is "
                        "damaged or malformed)");
     case Ended::How::not_begun:
       const std::string sentence = crash_sentence(path);

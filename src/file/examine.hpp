@@ -4,25 +4,26 @@
 
 namespace popflow::hdf5 {
 
-/// Looks through a whole HDF5 file before anything in it is relied upon. Throws InputError if it
-/// leads to other files (links, virtual datasets, external storage), or if HDF5, which believes
-/// what it reads, crashes on it or never ends: for that it is looked through in a child process.
-/// Files that this process made, or has looked through and that are as they were, are not looked at
-/// again. To be called under lock().
+/// Examines a whole HDF5 file before its contents are used. Throws InputError if the file leads to
+/// other files (links, virtual datasets, external storage), or if HDF5, which trusts its input,
+/// crashes on the file or does not finish; for this test the file is read in a child process. Files
+/// that this process made, or examined and that are unchanged since, are not examined again.
+/// Requires lock().
 void examine(int descriptor, const std::string& path);
 
 // A file that is being written changes all the time, but only by this process, which has claimed
 // it.
 
-/// Until release() the file behind `descriptor` need not be looked through, however it changes.
+/// Origin of a file. Until release(), the file behind `descriptor` need not be examined, however it
+/// changes.
 enum class Maker { us, anybody };
 void hold(int descriptor, Maker maker);
-/// From now on it counts as looked through as it is now.
+/// Marks the file's present state as examined.
 void release(int descriptor) noexcept;
 
-// To read a malformed file without a crash does not mean that the library can change it so.
+// A malformed file that the library reads without a crash may still crash it when it is changed.
 
-/// Did we make the file, or has the library changed it before?
+/// Returns whether popflow made the file, or the library has changed it before.
 [[nodiscard]] bool can_be_changed(int descriptor);
 void note_change(int descriptor);
 

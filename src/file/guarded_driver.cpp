@@ -21,14 +21,14 @@ namespace popflow::hdf5 {
 
 namespace {
 
-// The format of a global heap collection (HDF5 File Format Specification, III.E): "GCOL", version,
-// 3 reserved bytes, size of the collection; then objects, each of them index, reference count,
-// 4 reserved bytes, size of the data, and the data padded to 8 bytes. Object 0 is the free space
-// at the end, its size includes its header.
+// Format of a global heap collection (HDF5 File Format Specification, III.E): "GCOL", version, 3
+// reserved bytes, size of the collection; then objects, each with index, reference count, 4
+// reserved bytes, size of the data, and the data padded to 8 bytes. Object 0 is the free space at
+// the end; its size includes its header.
 constexpr std::string_view kSignature{"GCOL\1", 5};
 constexpr std::size_t kHeader = 16;
 
-/// Far more than any heap has: HDF5 starts a new one every few kB, or for one large text.
+/// Upper bound, far above any heap: HDF5 starts a new one every few kB, or for one large text.
 constexpr std::uint64_t kMostHeapBytes = std::uint64_t{1} << 32;
 
 /// Open file as HDF5 holds it; HDF5 knows the object by its first member.
@@ -43,7 +43,7 @@ static_assert(std::is_standard_layout_v<OpenFile>);
 OpenFile& of(H5FD_t* file) { return *reinterpret_cast<OpenFile*>(file); }
 const OpenFile& of(const H5FD_t* file) { return *reinterpret_cast<const OpenFile*>(file); }
 
-/// Reads what there is; what lies beyond the end of the file reads as zeros.
+/// Reads the bytes that exist; bytes beyond the end of the file read as zeros.
 bool read_at(const OpenFile& file, haddr_t at, std::size_t bytes, unsigned char* to) {
   while (bytes > 0) {
     const ssize_t got = pread(file.descriptor, to, bytes, static_cast<off_t>(at));
@@ -62,11 +62,11 @@ bool read_at(const OpenFile& file, haddr_t at, std::size_t bytes, unsigned char*
 
 std::uint64_t number_at(const unsigned char* bytes) {
   std::uint64_t number = 0;
-  std::memcpy(&number, bytes, sizeof number);  // the format is little-endian, and so are we
+  std::memcpy(&number, bytes, sizeof number);  // the format and the machine are little-endian
   return number;
 }
 
-/// Do the objects of a collection stay within it?
+/// Returns whether the objects of a collection stay within it.
 bool heap_is_sound(const std::vector<unsigned char>& heap) {
   std::size_t at = kHeader;
   while (at + kHeader <= heap.size()) {
@@ -80,7 +80,7 @@ bool heap_is_sound(const std::vector<unsigned char>& heap) {
   return at <= heap.size();
 }
 
-/// Is what was read at `at` not a heap, or a sound one?
+/// Returns whether the bytes read at `at` are no heap, or a sound one.
 bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned char* read) {
   if (bytes < kHeader || std::memcmp(read, kSignature.data(), kSignature.size()) != 0) return true;
   const std::uint64_t size = number_at(read + 8);
@@ -91,9 +91,9 @@ bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned 
   return read_at(file, at, heap.size(), heap.data()) && heap_is_sound(heap);
 }
 
-// ---- What HDF5 calls. No exception may pass through it.
+// ---- Functions that HDF5 calls. No exception may pass through it.
 
-/// The name is for messages: what is read is the file behind the descriptor in `access`.
+/// Opens the file behind the descriptor in `access`; the name is only for messages.
 H5FD_t* open_file(const char* /*name*/, unsigned flags, hid_t access, haddr_t /*most*/) noexcept {
   const auto* given = static_cast<const int*>(H5Pget_driver_info(access));
   if ((flags & H5F_ACC_RDWR) != 0 || given == nullptr) return nullptr;
@@ -117,8 +117,8 @@ herr_t close_file(H5FD_t* file) noexcept {
   return 0;
 }
 
-/// No two are the same: HDF5 would let them share what it remembers, and show whoever opens a file
-/// now what it was when another opened it.
+/// Treats any two open files as different: HDF5 would let equal ones share cached contents, so that
+/// a reader would see an earlier state of the file.
 int compare(const H5FD_t* a, const H5FD_t* b) noexcept { return std::less<>()(a, b) ? -1 : 1; }
 
 herr_t query(const H5FD_t* /*file*/, unsigned long* flags) noexcept {
@@ -153,7 +153,7 @@ herr_t write(H5FD_t* /*file*/, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t 
 H5FD_class_t make_class() {
   constexpr H5FD_mem_t kMap[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
   H5FD_class_t driver{};
-#ifdef H5FD_CLASS_VERSION  // HDF5 1.14: a version, and a number out of those free for anybody's use
+#ifdef H5FD_CLASS_VERSION  // HDF5 1.14: a version, and a number from the range free for general use
   driver.version = H5FD_CLASS_VERSION;
   driver.value = H5_VFD_RESERVED;
 #endif
@@ -177,7 +177,7 @@ H5FD_class_t make_class() {
 }  // namespace
 
 Handle open_guarded(int descriptor, const std::string& path) {
-  // HDF5 has no word for a process that has no descriptor left, and would call the file damaged.
+  // Tests for a free descriptor first, because HDF5 would call the file damaged if there is none.
   const int spare = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (spare < 0)
     throw InputError("the file '" + path + "' cannot be read: " + std::strerror(errno));

@@ -42,9 +42,9 @@ herr_t collect(unsigned /*depth*/, const H5E_error2_t* entry, void* data) {
   return 0;
 }
 
-/// Has the library keep 4 MB of objects that it may need again, instead of 64 kB of each kind: what
-/// it remembers of an open file takes 1 MB, which the system would have to fill with zeros for each
-/// file anew. The other limits are the library's own.
+/// Lets the library keep 4 MB of objects that it may need again, instead of 64 kB of each kind. The
+/// library's data of an open file take 1 MB, which the system would have to fill with zeros for
+/// each new file. The other limits are the library's own.
 void keep_memory() {
   constexpr int kObjects = 4 << 20;
   constexpr int kArrays = 4 << 20, kArraysOfAKind = 256 << 10;
@@ -66,12 +66,12 @@ std::unique_lock<std::recursive_mutex> lock_beside() {
 }
 
 bool has_memory_for_calls() {
-  // More than it takes to lay out or to list a file of ours. From the heap and not the system: what
-  // is given back stays with this thread's heap (heap.cpp), so that other threads, which take some
-  // meanwhile, leave it to the library.
+  // More than laying out or listing a popflow file takes. The test uses the heap, not the system:
+  // freed memory stays with this thread's heap (heap.cpp), where other threads do not take it.
   constexpr std::size_t kMost = std::size_t{24} << 20;
   void* const asked = std::malloc(kMost);
-  const bool got = malloc_usable_size(asked) > 0;  // and so is not left out by a compiler
+  // reading the result keeps the compiler from removing the test
+  const bool got = malloc_usable_size(asked) > 0;
   std::free(asked);
   return got;
 }
@@ -82,7 +82,7 @@ std::unique_lock<std::recursive_mutex> lock() {
   static const bool ready = [] {
     H5dont_atexit();
     keep_memory();
-    // A link whose class is not known can be seen, but not followed.
+    // A link whose class is unknown to the library can be seen, but not followed.
     return H5open() >= 0 && H5Lunregister(H5L_TYPE_EXTERNAL) >= 0;
   }();
   if (!ready) throw Failure("the HDF5 library cannot be started");
@@ -95,7 +95,7 @@ void forget_lock() { new (&mutex()) std::recursive_mutex; }
 Failure failure() {
   Reason reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
-  // The library quotes names from the file.
+  // The library quotes names from the file, which may contain anything.
   return Failure(reason.text.empty() ? "unknown HDF5 error" : text::in_sentence(reason.text),
                  reason.memory, reason.system);
 }

@@ -25,20 +25,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Seconds of the processor that the child may use, and seconds that the parent waits for it.
+/// Limit on the child's processor time, and on the parent's waiting, in seconds.
 constexpr rlim_t kProcessorSeconds = 10;
 constexpr auto kPatience = std::chrono::seconds(60);
 
-/// A child that has done next to nothing in this time waits for what another thread held when it
-/// was forked, and is worth another try.
+/// A child that has used almost no processor time by then waits for a lock that another thread held
+/// when it was forked; it is worth another try.
 constexpr auto kFirstPatience = std::chrono::seconds(5);
-constexpr double kNextToNothing = 0.05;  // seconds of the processor
+constexpr double kNextToNothing = 0.05;  // seconds of processor time
 
-/// Memory that the child may take beyond what it has when it starts: some chunks, and no more than
-/// a malformed file may cost.
+/// Memory that the child may take beyond what it has when it starts: enough for some chunks, and a
+/// bound for malformed files.
 constexpr rlim_t kMemory = rlim_t{384} << 20;
 
-// The first byte that the child sends.
+// First byte that the child sends.
 constexpr char kDone = '+';
 constexpr char kRefused = '-';
 constexpr char kRefusedInput = '<';
@@ -57,7 +57,7 @@ constexpr bool kMemoryIsOurs = false;
 constexpr bool kMemoryIsOurs = true;
 #endif
 
-/// Bytes of addresses that this process has; 0 if unknown.
+/// Returns the size of this process's address space in bytes; 0 if unknown.
 rlim_t memory_now() {
   const int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   char text[64] = {};
@@ -67,24 +67,25 @@ rlim_t memory_now() {
          static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Makes a process that `parent` has just forked one that dies alone and in silence.
+/// Isolates a process that `parent` has just forked: it ends with its parent, and ends silently.
 void isolate(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it died before that: no signal tells of it any more
-  // A crash is for the parent to tell of, not for whoever (a test's framework) listens for it.
+  if (getppid() != parent) _exit(1);  // the parent ended before that, so no signal will come
+  // Default handlers: a crash is reported by the parent, not by a handler such as a test
+  // framework's.
   for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU}) {
     signal(fatal, SIG_DFL);
   }
-  // What interrupts the program is for the parent to obey.
+  // The parent handles the signals that interrupt the program.
   for (const int other : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(other, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a write that fails is a failure like any other
+  signal(SIGXFSZ, SIG_IGN);  // a failed write is an ordinary failure
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, kProcessorSeconds);
   if (const rlim_t now = memory_now(); kMemoryIsOurs && now > 0) limit(RLIMIT_AS, now + kMemory);
-  // The C library's last words on a damaged heap.
+  // Discards the C library's message about a damaged heap.
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere >= 0) {
     dup2(nowhere, STDOUT_FILENO);
@@ -92,8 +93,8 @@ void isolate(pid_t parent) {
     close(nowhere);
   }
   forget_lock();
-  // What reads memory that nobody wrote, or that was given back, does so by luck: not here. Wild
-  // pointers and sizes are what it finds, if the library keeps no memory for itself.
+  // Fills allocated and freed memory with a pattern: a read of such memory then finds wild pointers
+  // and sizes, if the library keeps no memory for itself, and crashes reliably.
   mallopt(M_PERTURB, 0xA5);
   H5set_free_list_limits(0, 0, 0, 0, 0, 0);
 }
@@ -110,12 +111,12 @@ void isolate(pid_t parent) {
   } catch (...) {
     _exit(1);
   }
-  // Less than a pipe holds, so that it is sent whole.
+  // Less than a pipe's capacity, so that the text is sent in one write.
   const std::size_t bytes = std::min<std::size_t>(said.size(), 4000);
   _exit(write(answer, said.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
 }
 
-/// What arrives until the other end is closed or patience ends; whether it was the former.
+/// Reads until the other end is closed or patience ends; returns whether the other end was closed.
 bool listen(int descriptor, Clock::duration patience, std::string& said) {
   const Clock::time_point end = Clock::now() + patience;
   for (;;) {
@@ -146,7 +147,7 @@ Ended judge(const std::string& said, bool ended, int status, const rusage& used)
   return {late ? Ended::How::overtime : Ended::How::crashed, ""};
 }
 
-/// Seconds of the processor that a process has used.
+/// Returns the processor time that a process has used, in seconds.
 double processor_time(pid_t process) {
   clockid_t clock{};
   timespec used{};
@@ -154,7 +155,7 @@ double processor_time(pid_t process) {
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-/// `soon`: a child that has hardly begun after a while is ended.
+/// With `soon`, ends a child that has hardly begun after a while.
 Ended try_in_child(const std::function<void()>& work, bool soon) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};

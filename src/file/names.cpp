@@ -11,7 +11,7 @@ namespace popflow::hdf5 {
 
 namespace {
 
-/// A name with its place in the order of creation, as far as the file keeps that.
+/// Name with its place in the order of creation, if the file keeps that order.
 struct Entry {
   std::int64_t order;
   std::string name;
@@ -31,7 +31,7 @@ herr_t collect_link(hid_t /*group*/, const char* name, const H5L_info_t* info,
   return 0;
 }
 
-/// The names that `iterate` goes through. They are sorted here, since HDF5's sorting crashes on
+/// Returns the names that `iterate` visits. They are sorted here, because HDF5's sorting crashes on
 /// some damaged files.
 template <class Iterate>
 Names in_order(Iterate iterate) {

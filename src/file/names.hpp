@@ -9,8 +9,9 @@ namespace popflow::hdf5 {
 
 using Names = std::vector<std::string>;
 
-// In the order of creation, or by name in files of others that did not keep it. What cannot be
-// shown (control characters, or not UTF-8) is no name of anything that we could want.
+// Returns names in the order of creation, or sorted by name in files of other programs that do not
+// keep that order. Leaves out names with control characters or invalid UTF-8, which cannot be
+// shown.
 [[nodiscard]] Names names_of_attributes(hid_t object);
 [[nodiscard]] Names names_of_links(hid_t group);
 
@@ -19,7 +20,7 @@ struct Link {
   H5L_type_t type;
   haddr_t address;  ///< HADDR_UNDEF unless it is a hard link
 };
-/// All of a group's, by its path in the file; "" is the root.
+/// Returns the links of a group, by its path in the file; "" is the root.
 [[nodiscard]] std::vector<Link> links_of(hid_t file, const std::string& group);
 
 }  // namespace popflow::hdf5

@@ -6,11 +6,11 @@
 
 namespace popflow::hdf5 {
 
-/// An attribute that anybody may have made, open, with its type and its number of elements.
+/// Open attribute of any program, with its type and its number of elements.
 struct OpenAttribute {
   OpenAttribute(hid_t object, const std::string& name);
-  /// The single text that it holds, up to the first NUL, as it is: not fit for a terminal. To be
-  /// asked of texts (H5T_STRING) alone that are no larger than the memory.
+  /// Returns the single text of the attribute, up to the first NUL, unchanged (not safe to print).
+  /// Only for texts (H5T_STRING) that fit into memory.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool variable_text() const;
 

@@ -17,16 +17,16 @@ namespace popflow {
 
 namespace {
 
-/// The folder of a path with its slash; empty for the working folder.
+/// Returns the folder of a path with its slash; empty for the working folder.
 std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// Where a file is that a symbolic link stands for, link after link, though there may be none yet.
+/// Returns the path that a symbolic link points to, through all links; that file need not exist.
 std::string beyond_links(const std::string& path) {
   std::filesystem::path place = path;
   std::error_code unknown;
-  constexpr int kMost = 40;  // as the kernel follows
+  constexpr int kMost = 40;  // limit of the kernel
   for (int i = 0; i < kMost && std::filesystem::is_symlink(place, unknown); ++i) {
     const std::filesystem::path target = std::filesystem::read_symlink(place, unknown);
     if (unknown) break;
@@ -39,8 +39,8 @@ UsageError exists_already(const std::string& path) {
   return UsageError("the output " + path + " exists; --force replaces it");
 }
 
-/// Renames for file systems that cannot refuse to replace: claims the name first, by a second link
-/// or, where there are no links, by an empty file.
+/// Renames on file systems that cannot refuse to replace: claims the name first, by a second link
+/// or, without links, by an empty file.
 bool claim_and_rename(const std::string& from, const std::string& to) {
   if (link(from.c_str(), to.c_str()) == 0) return unlink(from.c_str()) == 0;
   if (errno == EEXIST) return false;
@@ -54,14 +54,14 @@ bool claim_and_rename(const std::string& from, const std::string& to) {
   return false;
 }
 
-/// Renames without ever replacing. Returns false with errno, EEXIST if `to` exists.
+/// Renames without ever replacing a file. Returns false with errno, EEXIST if `to` exists.
 bool rename_to_new(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
   return unsupported && claim_and_rename(from, to);
 }
 
-/// Makes the rename itself durable. Some file systems cannot; the file is complete all the same.
+/// Makes the rename itself durable. On file systems that cannot, the file is still complete.
 void sync_folder(const std::string& path) {
   const std::string folder = folder_of(path);
   const int descriptor =
@@ -75,7 +75,7 @@ void sync_folder(const std::string& path) {
 
 void require_replaceable(const std::string& path, bool force) {
   struct stat target {};
-  if (stat(path.c_str(), &target) != 0) return;  // making the file will say why, if it is not free
+  if (stat(path.c_str(), &target) != 0) return;  // creating the file will report why it fails
   const std::string odd = S_ISDIR(target.st_mode)    ? "a folder"
                           : !S_ISREG(target.st_mode) ? "not a regular file"
                                                      : "";
@@ -92,11 +92,11 @@ void require_free(const std::string& path, bool force) {
 void require_disk(const std::string& path, double bytes, const std::string& advice) {
   struct statvfs disk {};
   const std::filesystem::path parent = std::filesystem::absolute(beyond_links(path)).parent_path();
-  if (statvfs(parent.c_str(), &disk) != 0) return;  // creating the file will say why
+  if (statvfs(parent.c_str(), &disk) != 0) return;  // creating the file will report why it fails
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (bytes > free)
     throw UsageError("the file " + path + " would need " + describe_bytes(bytes) +
-                     " of disk; there are " + describe_bytes(free) + " free" +
+                     " of disk, but only " + describe_bytes(free) + " are free" +
                      (advice.empty() ? "" : ". " + advice));
 }
 
@@ -104,8 +104,8 @@ std::pair<int, std::string> open_temporary(const std::string& path) {
   const std::string place = beyond_links(path);
   const std::string folder = folder_of(place);
   const std::string name = place.substr(folder.size());
-  if (name.empty()) throw cannot_write(path, "the name of a file is missing");
-  // Room for what is added: a name has at most 255 bytes.
+  if (name.empty()) throw cannot_write(path, "the file name is missing");
+  // Cuts the name to leave room for the suffix: a name has at most 255 bytes.
   const std::string stem = folder + "." + name.substr(0, 200) + ".tmp-" + std::to_string(getpid());
   for (int attempt = 0;; ++attempt) {
     const std::string temporary = attempt == 0 ? stem : stem + "-" + std::to_string(attempt);

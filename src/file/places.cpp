@@ -11,7 +11,7 @@
 namespace popflow {
 
 namespace {
-/// Some states of ten thousand numbers: what short runs write while their file is laid out.
+/// Bytes kept while the file is laid out: some states of ten thousand numbers, as short runs write.
 constexpr std::size_t kMostKept = std::size_t{8} << 20;
 
 }  // namespace
@@ -25,7 +25,8 @@ void Places::find_meanwhile(const std::function<Offsets()>& lay_out) {
   }
   try {
     found_ = std::async(std::launch::async, lay_out);
-  } catch (const std::system_error&) {  // no thread more: by whoever waits for it
+    // without a further thread, the caller that waits lays out the file
+  } catch (const std::system_error&) {
     found_ = std::async(std::launch::deferred, lay_out);
   }
 }
@@ -67,7 +68,7 @@ void Places::put(const Place& place, std::size_t first_byte, const void* data,
 
 void Places::settle() {
   if (known_) return;
-  found_.wait();  // without the lock: others may write meanwhile
+  found_.wait();  // without the lock, because other threads may write meanwhile
   const std::lock_guard lock(mutex_);
   settle_locked();
 }

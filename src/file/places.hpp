@@ -14,35 +14,34 @@
 
 namespace popflow {
 
-/// Where the numbers of each variable lie in a file, and writing them there. A file that is still
-/// being laid out tells its places only then: until they are known, what is written is kept in
-/// memory as long as it is little, and waits for them otherwise.
+/// Places of the variables' numbers in a file, and writing to them. While the file is still being
+/// laid out, its places are unknown: small writes are kept in memory, larger ones wait.
 class Places {
  public:
   struct Place {
     std::uint64_t offset = 0;  ///< of the first byte in the file
     std::size_t count = 0;
     NumberType type = NumberType::float64;
-    bool in_one_piece = true;  ///< else it cannot be written
+    bool in_one_piece = true;  ///< otherwise it cannot be written
   };
-  /// By paths of variables in the file.
+  /// Offsets by the variables' paths in the file.
   using Offsets = std::map<std::string, std::uint64_t>;
 
   Places(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
 
-  /// Before anything is asked for or written.
+  /// Adds a variable; before anything is asked for or written.
   void add(const std::string& variable, const Place& place) { places_[variable] = place; }
-  /// `lay_out` tells the offsets of those that were added; it begins at once, on a thread of its
-  /// own if the system has one to give. What it throws, write() and settle() throw.
+  /// Starts `lay_out`, which returns the offsets of the added variables, on a thread of its own if
+  /// the system has one. Its exceptions are thrown by write() and settle().
   void find_meanwhile(const std::function<Offsets()>& lay_out);
 
   [[nodiscard]] const Place* find(const std::string& variable) const;
   /// Overwrites elements [first, first + count) of a variable. Thread-safe.
   void write(const std::string& variable, NumberType type, std::size_t first, std::size_t count,
              const void* data);
-  /// Waits until the places are known, and all that was kept is in the file. Thread-safe.
+  /// Waits until the places are known and all kept data are in the file. Thread-safe.
   void settle();
-  /// Waits until nothing is under way, whatever came of it.
+  /// Waits until the layout has ended, successfully or not.
   void wait() const;
 
  private:
@@ -58,7 +57,7 @@ class Places {
   std::string path_;
   std::map<std::string, Place> places_;
   std::atomic<bool> known_ = true;
-  std::mutex mutex_;  ///< of the following, and of finding the places
+  std::mutex mutex_;  ///< for the members below, and for finding the places
   std::shared_future<Offsets> found_;
   std::vector<Kept> kept_;
   std::size_t kept_bytes_ = 0;

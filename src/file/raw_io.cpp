@@ -18,8 +18,8 @@ OutputError cannot_write(const std::string& path, const std::string& reason) {
 
 namespace {
 
-/// Of all of a file. Not flock(): readers use it to avoid files that are being written, but a run
-/// in progress should be readable.
+/// Makes a lock on the whole file. Not flock(), which readers use to avoid files that are being
+/// written: a run in progress should be readable.
 struct flock whole_file() {
   struct flock whole {};
   whole.l_type = F_WRLCK;
@@ -31,9 +31,8 @@ OutputError in_use(const std::string& path) {
   return cannot_write(path, "another process is writing it");
 }
 
-/// Is a file held, as `is_held` says, by more than what is left of a process that was killed? Its
-/// child, if it had one at that moment, dies with it, but somewhat later, and until then the file
-/// is open.
+/// Returns whether a file is held, according to `is_held`, for longer than a killed process needs
+/// to disappear: its child process, if any, ends somewhat later and keeps the file open until then.
 template <class IsHeld>
 bool stays_held(IsHeld is_held) {
   using namespace std::chrono_literals;
@@ -58,7 +57,7 @@ void claim(int descriptor, const std::string& path) {
 
 void require_unclaimed(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return;  // writing it will say why
+  if (descriptor < 0) return;  // writing the file will report why
   const bool held = stays_held([&] {
     struct flock whole = whole_file();
     return fcntl(descriptor, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
@@ -74,7 +73,8 @@ void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_
     const ssize_t written = pwrite(descriptor, next, bytes, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) throw cannot_write(path, system_reason(written < 0 ? errno : EIO));
-    // A short write (a disk nearly full, more than 2 GiB at once): the next one reports the error.
+    // A short write (a full disk, more than 2 GiB at once) is continued; the next one reports the
+    // error.
     next += written;
     offset += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::size_t>(written);
@@ -85,7 +85,7 @@ void put_on_disk(int descriptor, const std::string& path) {
   int failed = 0;
   do failed = fsync(descriptor);
   while (failed != 0 && errno == EINTR);
-  // EINVAL: a file system that has nothing to wait for.
+  // EINVAL: the file system has nothing to synchronise.
   if (failed != 0 && errno != EINVAL) throw cannot_write(path, system_reason(errno));
 }
 

@@ -8,17 +8,17 @@
 
 namespace popflow {
 
-/// The system's sentence for an errno.
+/// Returns the system's sentence for an errno.
 [[nodiscard]] std::string system_reason(int error);
 
-/// "cannot write 'FILE': REASON".
+/// Returns "cannot write 'FILE': REASON".
 [[nodiscard]] OutputError cannot_write(const std::string& path, const std::string& reason);
 
 /// Claims the open file for this process until the descriptor is closed. Throws OutputError that
-/// names `path` if another process holds it.
+/// names `path` if another process holds the file.
 void claim(int descriptor, const std::string& path);
 
-/// Throws OutputError if a process holds a file that is there.
+/// Throws OutputError if a process holds an existing file.
 void require_unclaimed(const std::string& path);
 
 /// Writes all of `bytes` at `offset`, in as many calls as needed. Throws OutputError that names
@@ -26,7 +26,7 @@ void require_unclaimed(const std::string& path);
 void write_at(int descriptor, std::uint64_t offset, const void* data, std::size_t bytes,
               const std::string& path);
 
-/// Asks the system to put on the disk what was written. Throws OutputError that names `path`.
+/// Synchronises what was written to the disk. Throws OutputError that names `path`.
 void put_on_disk(int descriptor, const std::string& path);
 
 }  // namespace popflow

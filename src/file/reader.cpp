@@ -17,24 +17,24 @@ namespace popflow::hdf5 {
 
 namespace {
 
-/// Deflate, the strongest of the usual compressions, packs at most about 1030 bytes into one.
+/// Largest ratio of compression: Deflate, the strongest of the usual methods, reaches about 1030.
 constexpr double kMostCompression = 1100;
 
-/// Bytes in memory of what may never have been written, and reads as a fill value all the same.
+/// Bytes in memory of data that may never have been written, which read as a fill value.
 constexpr double kMostUnwritten = 1e8;
 
-// Memory for data of unannounced size: enough for anything small, and for matrices
-// that are mostly zeros and compressed. Bombs are compressed a thousand times.
+// Memory for data of unannounced size: enough for anything small, and for compressed matrices that
+// are mostly zeros. Malicious files are compressed a thousandfold.
 constexpr double kFreeBytes = 64.0 * 1024 * 1024;
 constexpr double kBytesPerByte = 64;
 
-/// Bytes of a text that is shown; more is cut. Texts that are parsed may be longer, and are refused
-/// if they are longer than that.
+/// Bytes of a text that is shown; longer texts are cut. Texts that are parsed may be longer; above
+/// their own limit they are refused.
 constexpr std::size_t kShownText = 65'536;
 constexpr std::size_t kConfigText = std::size_t{16} << 20;
 constexpr std::size_t kLabelsText = std::size_t{64} << 20;
 
-/// The rows of a matrix that is stored column by column.
+/// Returns the rows of a matrix that is stored column by column.
 template <class Number>
 void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) {
   const std::size_t width = columns.size() / rows;
@@ -48,7 +48,7 @@ std::string attribute_label(const std::string& owner, const std::string& name) {
          (owner.empty() || owner == "/" ? "" : " of '" + text::in_sentence(owner) + "'");
 }
 
-/// Bytes of the text of an attribute that are taken, and whether more is an error.
+/// Returns the limit on the text of an attribute, and whether longer text is an error.
 std::pair<std::size_t, bool> most_text(const std::string& name) {
   if (name == "config") return {kConfigText, true};
   if (name == "labels") return {kLabelsText, true};
@@ -69,16 +69,15 @@ InputError Reader::error(const std::string& sentence) const {
 }
 
 InputError Reader::too_large(const std::string& name) const {
-  return error("'" + text::in_sentence(name) + "' does not fit into the memory");
+  return error("'" + text::in_sentence(name) + "' does not fit into memory");
 }
 
 LeadsElsewhere Reader::leads_elsewhere(const std::string& name, H5L_type_t type) const {
-  const std::string what = type == H5L_TYPE_EXTERNAL
-                               ? "is a link into another file"
-                               : "is a link of a kind that only its maker can follow";
-  return LeadsElsewhere("the file '" + path_ + "': '" + text::in_sentence(name) + "' " + what +
-                        "; popflow reads no file by way of another one. What is needed must be in "
-                        "the file itself");
+  const std::string what = type == H5L_TYPE_EXTERNAL ? "is a link into another file"
+                                                     : "is a link of a user-defined type";
+  return LeadsElsewhere(
+      "the file '" + path_ + "': '" + text::in_sentence(name) + "' " + what +
+      "; popflow follows no links to other files. Put the data into the file itself");
 }
 
 const std::vector<Reader::Object>& Reader::objects() const {
@@ -115,7 +114,7 @@ H5O_type_t Reader::type_at(const std::string& name) const {
 }
 
 H5O_type_t Reader::find_type(const std::string& name) const {
-  // Every link on the way is looked at before it is followed.
+  // Every link on the way is examined before it is followed.
   for (std::size_t end = 0; end != std::string::npos;) {
     end = name.find('/', end + 1);
     const std::string part = name.substr(0, end);
@@ -123,7 +122,7 @@ H5O_type_t Reader::find_type(const std::string& name) const {
     H5L_info_t link;
     if (H5Lget_info(file_, part.c_str(), &link, H5P_DEFAULT) < 0) return H5O_TYPE_UNKNOWN;
     if (link.type >= H5L_TYPE_UD_MIN) throw leads_elsewhere(part, link.type);
-    // Other links may lead nowhere.
+    // Soft links may point nowhere.
     if (link.type != H5L_TYPE_HARD && H5Oexists_by_name(file_, part.c_str(), H5P_DEFAULT) <= 0) {
       return H5O_TYPE_UNKNOWN;
     }
@@ -168,7 +167,7 @@ const Dataset& Reader::dataset(const std::string& name) const {
 Dataset Reader::open_dataset(const std::string& name) const {
   Dataset dataset;
   dataset.id = open_object(file_, name);
-  // First of all: to ask for the size of a virtual dataset opens the files that it is made of.
+  // Before the size: asking for the size of a virtual dataset opens the files that it is made of.
   dataset.properties = Handle(H5Dget_create_plist(dataset.id), H5Pclose);
   dataset.layout = H5Pget_layout(dataset.properties);
   const bool is_virtual = dataset.layout == H5D_VIRTUAL;
@@ -177,8 +176,8 @@ Dataset Reader::open_dataset(const std::string& name) const {
                          "' are " +
                          (is_virtual ? "those of other datasets (it is a virtual one)"
                                      : "in another file (external storage)") +
-                         "; popflow reads no file by way of another one. 'h5repack -l CONTI OLD "
-                         "NEW' puts them into the file itself");
+                         "; popflow follows no links to other files. 'h5repack -l CONTI OLD "
+                         "NEW' puts the numbers into the file itself");
   }
   dataset.type = Handle(H5Dget_type(dataset.id), H5Tclose);
   dataset.kind = H5Tget_class(dataset.type);
@@ -200,16 +199,17 @@ const Dataset& Reader::numbers(const std::string& name) const {
 }
 
 void Reader::require_numbers(const Dataset& data, const std::string& name) const {
-  // MATLAB stores text as numbers with a note.
+  // MATLAB stores text as numbers with this attribute.
   const bool note = check(H5Aexists(data.id, "MATLAB_class")) > 0;
   const bool text = note && text_of({data.id, "MATLAB_class"}, name, "MATLAB_class") == "char";
   if (text || !(is_whole(data.kind) || data.kind == H5T_FLOAT)) {
-    throw error("the dataset '" + text::in_sentence(name) + "' holds " +
+    throw error("the dataset '" + text::in_sentence(name) + "' has " +
                 (text ? "text" : contents_of(data.kind)) + ", not numbers");
   }
   if (!is_plain_number(data.type)) {
     throw error("the dataset '" + text::in_sentence(name) +
-                "' holds numbers of an unusual type; those of up to 64 bits are read");
+                "' has numbers of an unusual type; the type must be a whole or floating-point "
+                "number of up to 64 bits");
   }
 }
 
@@ -220,7 +220,7 @@ void Reader::require(const Dataset& data, const std::string& name, const Expecte
   }
   if (expected.most && count_of(data.shape) > static_cast<double>(*expected.most)) {
     throw error("the dataset '" + text::in_sentence(name) + "' has shape " + in_words(data.shape) +
-                "; it may have " + std::to_string(*expected.most) + " elements at most");
+                "; it may have at most " + std::to_string(*expected.most) + " elements");
   }
 }
 
@@ -246,7 +246,7 @@ void Reader::check_size(const Dataset& data, const std::string& name, double byt
   if (!modest || (declared > kMostCompression * stored && 8 * count > kMostUnwritten)) {
     throw error(
         "the dataset '" + text::in_sentence(name) +
-        "' declares far more numbers than the file holds; if it is compressed, 'h5repack -f "
+        "' declares far more numbers than the file contains; if it is compressed, 'h5repack -f "
         "NONE OLD NEW' unpacks it");
   }
   if (bytes > physical_memory()) throw too_large(name);
@@ -333,8 +333,8 @@ std::optional<std::string> Reader::text_attribute(const std::string& object_name
   const std::string text = text_of(*found, object_name, name);
   if (text.size() <= most) return text::printable(text);
   if (refuses) {
-    throw error(attribute_label(object_name, name) + " holds " + std::to_string(text.size()) +
-                " bytes of text; at most " + std::to_string(most) + " are read");
+    throw error(attribute_label(object_name, name) + " has " + std::to_string(text.size()) +
+                " bytes of text; at most " + std::to_string(most) + " are allowed");
   }
   return std::string(text::cut_utf8(text::printable(text.substr(0, most)), most)) + "...";
 }
@@ -352,7 +352,7 @@ std::optional<std::vector<double>> Reader::numbers_attribute(const std::string& 
   if (!found) return std::nullopt;
   if (!is_plain_number(found->type))
     throw error(attribute_label(object_name, name) + " is not a list of numbers");
-  // They are part of the file.
+  // The numbers are part of the file, so they cannot be larger than the file.
   if (static_cast<double>(found->count) > bytes_) throw too_large(name);
   std::vector<double> numbers(static_cast<std::size_t>(found->count));
   if (!numbers.empty()) check(H5Aread(found->id, H5T_NATIVE_DOUBLE, numbers.data()));
@@ -432,9 +432,9 @@ Reader open_reader(int descriptor, const std::string& path) {
   } catch (const Failure& failure) {
     const std::string reason = failure.what();
     const bool truncated = reason.find("truncated") != std::string::npos;
-    throw InputError("the file '" + path + "' " +
-                     (truncated ? "is truncated: a part at its end is missing"
-                                : "is damaged or not HDF5: " + reason));
+    throw InputError(
+        "the file '" + path + "' " +
+        (truncated ? "is truncated: its end is missing" : "is damaged or not HDF5: " + reason));
   }
 }
 

@@ -19,26 +19,26 @@
 
 namespace popflow::hdf5 {
 
-/// A file that would lead the program to another one.
+/// Error about a file that would lead the program to another file.
 struct LeadsElsewhere : InputError {
   using InputError::InputError;
 };
 
-/// Knowledge that the reader of a dataset has beforehand.
+/// Expectations of the code that reads a dataset.
 struct Expected {
   std::optional<std::vector<std::size_t>> shape;
-  std::optional<std::size_t> most;  ///< elements
+  std::optional<std::size_t> most;  ///< largest number of elements
 
   [[nodiscard]] bool anything() const { return shape || most; }
 };
 
-/// Reads a file that anybody may have made, by full names inside the file. Asks what a thing is
-/// before it asks the library for it, and never follows what leads to another file. To be used
-/// under lock(). Apart from InputErrors, which name the file and the thing, it throws Failure,
-/// std::bad_alloc and std::length_error; guarded() makes InputErrors of them.
+/// Reader for files of any program, by full names inside the file. Checks what an object is before
+/// it asks the library for its contents, and never follows links to other files. Requires lock().
+/// In addition to InputErrors, which name file and object, throws Failure, std::bad_alloc and
+/// std::length_error; guarded() turns these into InputErrors.
 class Reader {
  public:
-  /// The file behind a descriptor; `path` is what messages call it.
+  /// Reads the file behind a descriptor; `path` is its name in messages.
   Reader(int descriptor, std::string path);
 
   [[nodiscard]] hid_t file() const { return file_; }
@@ -48,11 +48,11 @@ class Reader {
     file_ = Handle();
   }
 
-  /// "the file 'PATH': SENTENCE".
+  /// Returns "the file 'PATH': SENTENCE".
   [[nodiscard]] InputError error(const std::string& sentence) const;
 
-  /// Runs `action`, and turns failures of the library and sizes that no memory holds, which a
-  /// damaged file may ask for, into a sentence about `name`.
+  /// Runs `action`, and turns into a sentence about `name` failures of the library and sizes beyond
+  /// all memory, which a damaged file may declare.
   template <class Action>
   auto guarded(const std::string& name, Action action) const {
     try {
@@ -67,23 +67,24 @@ class Reader {
     }
   }
 
-  /// A group or a dataset, as the file's root leads to it.
+  /// Group or dataset, with its path from the file's root.
   struct Object {
     std::string path;
     H5O_type_t type = H5O_TYPE_UNKNOWN;
     haddr_t address = HADDR_UNDEF;
   };
-  /// All that can be reached by hard links (whatever soft links reach is among it), each object
-  /// once. Throws LeadsElsewhere if there is a link of another kind.
+  /// Returns all objects that hard links reach, each once (soft links reach no others). Throws
+  /// LeadsElsewhere if there is a link of another kind.
   [[nodiscard]] const std::vector<Object>& objects() const;
 
-  /// The type of the object at a path; H5O_TYPE_UNKNOWN if there is none.
+  /// Returns the type of the object at a path; H5O_TYPE_UNKNOWN if there is none.
   [[nodiscard]] H5O_type_t type_at(const std::string& name) const;
-  /// The dataset stays open until another is read: most calls in a row are for the same one.
+  /// Returns a dataset. It stays open until another one is read, because most calls in a row are
+  /// for the same one.
   [[nodiscard]] const Dataset& dataset(const std::string& name) const;
   /// Opens an object that is known to be a dataset; it may be empty, or null.
   [[nodiscard]] Dataset open_dataset(const std::string& name) const;
-  /// A dataset that holds numbers.
+  /// Returns a dataset with numbers.
   [[nodiscard]] const Dataset& numbers(const std::string& name) const;
 
   [[nodiscard]] DataArray read(const std::string& name, const Expected& expected) const;
@@ -101,22 +102,22 @@ class Reader {
   [[nodiscard]] std::vector<std::string> members(const std::string& group) const;
   [[nodiscard]] std::vector<std::string> dimensions(const std::string& name) const;
 
-  /// Refuses a dataset whose numbers are elsewhere.
+  /// Refuses a dataset whose numbers are in other files.
   void require_whole(const Object& object) const;
 
-  // Make the library do everything that the functions above may ask of an object. A refusal is
-  // of no interest here, except LeadsElsewhere, and what asks for too much memory.
+  // Make the library do everything that the functions above may ask of an object. Errors are
+  // ignored, except LeadsElsewhere and excessive use of memory.
   void try_group(const Object& group) const;
-  /// Chunks are read until the process has used so much of the processor's time.
+  /// Reads chunks until the process has used so much processor time.
   void try_dataset(const Object& dataset, std::clock_t until) const;
 
  private:
   [[nodiscard]] InputError too_large(const std::string& name) const;
   [[nodiscard]] LeadsElsewhere leads_elsewhere(const std::string& name, H5L_type_t type) const;
   [[nodiscard]] H5O_type_t find_type(const std::string& name) const;
-  /// The object stays open until another is asked for, as datasets do.
+  /// Returns an object, which stays open until another one is asked for.
   [[nodiscard]] const Handle& object(const std::string& name) const;
-  /// Attribute of an existing group or dataset; nothing if there is no such attribute.
+  /// Returns an attribute of an existing group or dataset; nothing if there is no such attribute.
   [[nodiscard]] std::optional<OpenAttribute> attribute(const std::string& object,
                                                        const std::string& name) const;
   void require_numbers(const Dataset& data, const std::string& name) const;
@@ -127,9 +128,9 @@ class Reader {
   [[nodiscard]] std::vector<std::string> dimensions_of(const Dataset& data,
                                                        const std::string& name) const;
   void require(const Dataset& data, const std::string& name, const Expected& expected) const;
-  /// Before `bytes` of memory are taken for numbers of a dataset: refuses what the file cannot hold
-  /// (it is damaged, then), what is far more than the file and not expected, and what the memory
-  /// cannot hold.
+  /// Checks the size of a dataset before `bytes` of memory are taken for its numbers: refuses what
+  /// the file cannot contain (it is then damaged), what is far larger than the file and unexpected,
+  /// and what memory cannot hold.
   void check_size(const Dataset& data, const std::string& name, double bytes,
                   const Expected& expected = {}) const;
   [[nodiscard]] std::string name_at(haddr_t address) const;
@@ -137,17 +138,17 @@ class Reader {
   void try_reading(const Dataset& data, const std::string& name, std::clock_t until) const;
 
   std::string path_;
-  double bytes_ = 0;  ///< of the file
+  double bytes_ = 0;  ///< size of the file
   Handle file_;
-  // Cache of what was found, since every path is asked for many times over.
+  // Cache of earlier results, because every path is asked for many times.
   mutable std::optional<std::vector<Object>> objects_;
-  mutable std::map<std::string, H5O_type_t> types_;  ///< of the paths that exist
-  // The last ones, by their paths.
+  mutable std::map<std::string, H5O_type_t> types_;  ///< types of the paths that exist
+  // Last ones used, by their paths.
   mutable std::optional<std::pair<std::string, Handle>> object_;
   mutable std::optional<std::pair<std::string, Dataset>> dataset_;
 };
 
-/// A reader whose constructor's failures are sentences.
+/// Makes a reader; turns failures into sentences.
 [[nodiscard]] Reader open_reader(int descriptor, const std::string& path);
 
 }  // namespace popflow::hdf5

@@ -1,4 +1,4 @@
-// Has the library do with a file all that a Reader may have it do later.
+// Trial of a file: makes the library do everything that a Reader may later ask of it.
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -18,10 +18,10 @@ namespace {
 
 /// Bytes of memory that a trial takes for numbers, unless one chunk needs more ...
 constexpr double kTryBytes = 4.0 * 1024 * 1024;
-/// ... and of a chunk that is tried.
+/// ... and of the largest chunk that is tried.
 constexpr double kMostOfChunk = 64.0 * 1024 * 1024;
 
-/// Ignores errors: whoever needs the unreadable part meets and reports them again.
+/// Runs `action` and ignores its errors: code that needs the unreadable part will report them.
 template <class Action>
 void attempt(Action action) {
   try {
@@ -35,7 +35,7 @@ void attempt(Action action) {
   }
 }
 
-/// Moves on to the next block of `extent`; false after the last.
+/// Advances to the next block of `extent`; returns false after the last.
 bool advance(std::vector<hsize_t>& start, const std::vector<hsize_t>& extent,
              const std::vector<hsize_t>& whole) {
   for (std::size_t axis = start.size(); axis-- > 0;) {
@@ -91,11 +91,11 @@ void Reader::try_reading(const Dataset& data, const std::string& name, std::cloc
   std::vector<hsize_t> whole(data.shape.begin(), data.shape.end());
   if (data.by_columns) std::swap(whole[0], whole[1]);
   if (std::ranges::find(whole, hsize_t{0}) != whole.end()) return;
-  // Numbers that lie in one piece are read as they are.
+  // Contiguous numbers are read without any processing, so no trial is needed.
   if (data.layout == H5D_CONTIGUOUS) return;
   std::vector<hsize_t> extent = whole;
   if (data.layout == H5D_CHUNKED) {
-    // Whole chunks, several together along the last axes if they are small.
+    // Reads whole chunks, several together along the last axes if they are small.
     const auto chunk = chunk_of(data);
     extent = *chunk;
     double bytes = bytes_of_chunk(*chunk, data) * 8 / static_cast<double>(H5Tget_size(data.type));

@@ -10,9 +10,9 @@
 
 namespace popflow::hdf5 {
 
-/// Where the numbers of a variable lie in the file.
+/// Place of a variable's numbers in the file.
 struct Slot {
-  /// The offset of a variable whose numbers are not raw bytes in one place.
+  /// Offset of a variable whose numbers are not raw bytes in one place.
   static constexpr std::uint64_t kScattered = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t offset = kScattered;  ///< of the first byte
@@ -20,9 +20,9 @@ struct Slot {
   NumberType type = NumberType::float64;
 };
 
-/// The slot of a dataset, in a file of `size` bytes; nothing if its numbers are of no type of ours.
-/// Throws InputError, that names `path`, if they would lie beyond the file's end. To be used under
-/// lock().
+/// Returns the slot of a dataset, in a file of `size` bytes; nothing if popflow writes no numbers
+/// of its type. Throws InputError that names `path` if the slot would lie beyond the file's end.
+/// Requires lock().
 std::optional<Slot> slot_of(const Dataset& dataset, const std::string& name, std::uint64_t size,
                             const std::string& path);
 

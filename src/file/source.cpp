@@ -23,18 +23,18 @@ InputError cannot_read(const std::string& path, int error) {
   return InputError("the file '" + path + "' cannot be read: " + system_reason(error));
 }
 
-/// Opens what is a regular file, and still was when it was opened.
+/// Opens a path that is a regular file, and checks that it still was one when it was opened.
 int open_regular(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) throw cannot_read(path, errno);
   require_regular(status, path);
-  // Not blocking: it may be a pipe by now.
+  // Non-blocking, because it may have become a pipe.
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (descriptor < 0) throw cannot_read(path, errno);
   return descriptor;
 }
 
-/// The bytes at `at`, as many as there are.
+/// Returns the bytes at `at`, at most `most`.
 std::string bytes_at(int descriptor, std::uint64_t at, std::size_t most) {
   std::string bytes(most, '\0');
   const ssize_t got = pread(descriptor, bytes.data(), most, static_cast<off_t>(at));
@@ -42,7 +42,8 @@ std::string bytes_at(int descriptor, std::uint64_t at, std::size_t most) {
   return bytes;
 }
 
-/// HDF5's signature, at the start or after a user block of 512, 1024, 2048, ... bytes (MATLAB).
+/// Returns whether the file has HDF5's signature, at the start or after a user block of 512, 1024,
+/// 2048, ... bytes (MATLAB).
 bool has_signature(int descriptor, std::uint64_t size) {
   for (std::uint64_t at = 0; at + kSignature.size() <= size; at = at == 0 ? 512 : 2 * at) {
     const std::string bytes = bytes_at(descriptor, at, kSignature.size());
@@ -54,19 +55,20 @@ bool has_signature(int descriptor, std::uint64_t size) {
   return false;
 }
 
-/// Kind of a file without the signature, as the end of a sentence, with the way out if known.
+/// Returns the kind of a file without the signature, as the end of a sentence, with a remedy if one
+/// is known.
 std::string what_else(int descriptor) {
   const std::string start = bytes_at(descriptor, 0, 10);
   if (start.starts_with("CDF")) {
-    return "is a file of the older netCDF format; convert it with 'nccopy -k netCDF-4 OLD NEW'";
+    return "is a netCDF-3 file, an older format; convert it with 'nccopy -k netCDF-4 OLD NEW'";
   }
   if (start.starts_with("MATLAB 5.0")) {
-    return "is a MATLAB file of the older format; save it in MATLAB with '-v7.3'";
+    return "is a MATLAB file of an older format; save it in MATLAB with '-v7.3'";
   }
   return "is not an HDF5 (or netCDF-4) file";
 }
 
-/// Everything that can be said about an open file before HDF5 looks at it.
+/// Throws InputError for everything that can be found out before HDF5 reads the file.
 void require_hdf5(int descriptor, const std::string& path) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) throw cannot_read(path, errno);

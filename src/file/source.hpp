@@ -6,8 +6,8 @@
 
 namespace popflow::hdf5 {
 
-/// A file to be read, open: a regular one that has HDF5's signature. Nothing else is ever waited
-/// for: pipes and devices are refused unopened.
+/// Open input file: a regular file with HDF5's signature. Pipes and devices are refused without
+/// being opened, because opening them may wait.
 class Source {
  public:
   /// Throws InputError.
@@ -22,7 +22,7 @@ class Source {
   int descriptor_ = -1;
 };
 
-/// Throws InputError, that names `path`, unless this is a regular file.
+/// Throws InputError that names `path`, unless this is a regular file.
 void require_regular(const struct stat& status, const std::string& path);
 
 }  // namespace popflow::hdf5

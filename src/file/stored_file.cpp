@@ -32,7 +32,7 @@ using hdf5::check;
 using hdf5::Handle;
 using hdf5::Slot;
 
-/// Reads exactly so many bytes; false at the file's end.
+/// Reads exactly so many bytes; returns false at the file's end.
 bool read_at(int descriptor, std::uint64_t offset, void* out, std::size_t bytes) {
   char* next = static_cast<char*>(out);
   while (bytes > 0) {
@@ -46,7 +46,8 @@ bool read_at(int descriptor, std::uint64_t offset, void* out, std::size_t bytes)
   return true;
 }
 
-/// An attribute as create() would write it again; nothing if that writes none of this type.
+/// Returns an attribute such that create() writes it again; nothing if create() writes none of its
+/// type.
 std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
                                           std::uint64_t file_bytes) {
   const hdf5::OpenAttribute open(object, name);
@@ -55,7 +56,7 @@ std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
   const bool row =
       space == H5S_SIMPLE && H5Sget_simple_extent_ndims(open.space) == 1 && open.count > 0;
   const std::size_t size = H5Tget_size(open.type);
-  // What an attribute holds is part of the file.
+  // An attribute's contents are part of the file, so they cannot be larger than the file.
   if ((!scalar && !row) || size > file_bytes ||
       static_cast<std::uint64_t>(open.count) > file_bytes / std::max<std::size_t>(size, 1))
     return std::nullopt;
@@ -83,7 +84,8 @@ std::optional<Attribute> stored_attribute(hid_t object, const std::string& name,
   return std::nullopt;
 }
 
-/// Attributes by which HDF5 and netCDF know scales: creating the dimensions makes them.
+/// Returns whether an attribute is one by which HDF5 and netCDF mark scales; creating the
+/// dimensions makes these.
 bool is_of_scales(const std::string& name) {
   return name == "CLASS" || name == "NAME" || name == "REFERENCE_LIST" ||
          name == "DIMENSION_LIST" || name.starts_with("_Netcdf4") || name.starts_with("_nc");
@@ -97,7 +99,7 @@ struct StoredFile::Impl {
   hdf5::Source source;
   std::uint64_t bytes = 0;
   std::map<std::string, Slot> slots;
-  std::set<std::string> known;  ///< a path for each object: links may lead in a circle
+  std::set<std::string> known;  ///< paths of objects seen, because links may form a circle
 
   std::vector<Attribute> attributes(const hdf5::Reader& reader, const std::string& path) const {
     const Handle object = hdf5::open_object(reader.file(), path);
@@ -110,7 +112,7 @@ struct StoredFile::Impl {
     return found;
   }
 
-  /// The places of a dimension whose numbers are in the file.
+  /// Reads the places of a dimension whose numbers are in the file.
   void read_coordinate(DimensionSpec& dimension, const Slot& slot, const std::string& name,
                        const std::string& file) const {
     const auto get = [&](void* out, std::size_t count) {
@@ -139,7 +141,7 @@ struct StoredFile::Impl {
   }
 
   GroupSpec group(const hdf5::Reader& reader, const std::string& path, const std::string& file) {
-    require_shallow(path, file);  // each level is looked up anew from the root
+    require_shallow(path, file);  // each level is looked up again from the root
     GroupSpec spec;
     spec.name = path.substr(path.rfind('/') + 1);
     spec.attributes = attributes(reader, path);
@@ -148,8 +150,8 @@ struct StoredFile::Impl {
       const H5O_type_t type = reader.type_at(name);
       if (!known.contains(name) && type == H5O_TYPE_DATASET)
         throw InputError("'" + file + "': '" + text::in_sentence(name) +
-                         "' is a second name of a dataset (a link to it); a copy would lose one of "
-                         "the two: remove one of them, or let it be a dataset of its own");
+                         "' is a link to another dataset; a copy would lose one of the two: remove "
+                         "the link, or replace it by a dataset of its own");
       if (!known.contains(name)) continue;
       if (type == H5O_TYPE_GROUP) {
         spec.groups.push_back(group(reader, name, file));
@@ -158,7 +160,7 @@ struct StoredFile::Impl {
       if (type != H5O_TYPE_DATASET) continue;
       const hdf5::Dataset& dataset = reader.dataset(name);
       const std::optional<Slot> slot = hdf5::slot_of(dataset, name, bytes, file);
-      if (!slot) continue;  // not of ours
+      if (!slot) continue;  // another program added it
       const std::vector<std::string> dimensions = reader.dimensions(name);
       const bool scale = dimensions == std::vector<std::string>{member};
       const bool empty_scale =
@@ -166,8 +168,8 @@ struct StoredFile::Impl {
       if (slot->offset == Slot::kScattered && !empty_scale)
         throw InputError("'" + file + "' was rewritten by another program, and the numbers of '" +
                          text::in_sentence(name) +
-                         "' no longer lie in one piece, uncompressed; 'h5repack -f NONE -l CONTI "
-                         "OLD NEW' makes a file in which they do");
+                         "' are no longer uncompressed and in one piece; repair the file by "
+                         "'h5repack -f NONE -l CONTI OLD NEW'");
       if (scale) {
         DimensionSpec dimension;
         dimension.name = member;

@@ -10,13 +10,13 @@
 
 namespace popflow {
 
-/// A file of ours as it is stored, for copying: its whole layout, such as would create it again,
-/// and the raw numbers of its variables. Knows nothing of what names mean, and trusts nothing in
-/// the file.
+/// Popflow file as it is stored, for copying: its whole layout, from which the file can be created
+/// again, and the raw numbers of its variables. Does not interpret names, and trusts nothing in the
+/// file.
 class StoredFile {
  public:
-  /// Throws InputError if `path` is no file that popflow wrote, or has been rewritten by another
-  /// program so that its numbers no longer lie in one piece each.
+  /// Throws InputError if popflow did not write `path`, or if another program has rewritten the
+  /// file so that numbers of a variable no longer lie in one piece.
   explicit StoredFile(const std::string& path);
   ~StoredFile();
   StoredFile(StoredFile&&) noexcept;
@@ -25,17 +25,17 @@ class StoredFile {
   [[nodiscard]] const std::string& path() const { return path_; }
 
   /// Groups, dimensions with their coordinates, variables without contents, attributes. Attributes
-  /// of types that popflow does not write, which others may have added, are left out.
+  /// of types that popflow does not write, which other programs may have added, are left out.
   [[nodiscard]] const GroupSpec& layout() const { return layout_; }
 
-  /// Number of elements of a variable; `name` is its path in the file.
+  /// Returns the number of elements of a variable; `name` is its path in the file.
   [[nodiscard]] std::size_t size(const std::string& name) const;
 
-  /// Elements [first, first + count) of a variable, row-major, as they are stored, bytes_of() its
-  /// type each. Throws InputError if the file has become shorter.
+  /// Reads elements [first, first + count) of a variable, row-major, with bytes_of() its type each.
+  /// Throws InputError if the file has become shorter.
   void read(const std::string& name, std::size_t first, std::size_t count, void* out) const;
 
-  /// All of a variable of whole numbers; InputError unless there are `count`.
+  /// Returns all of a variable of whole numbers. Throws InputError unless there are `count`.
   [[nodiscard]] std::vector<std::int64_t> integers(const std::string& name,
                                                    std::size_t count) const;
   [[nodiscard]] std::vector<double> reals(const std::string& name, std::size_t count) const;
@@ -47,16 +47,16 @@ class StoredFile {
   GroupSpec layout_;
 };
 
-/// The attribute of that name; null if there is none.
+/// Returns the attribute of this name; null if there is none.
 const Attribute* find_attribute(const GroupSpec& group, const std::string& name);
 Attribute* find_attribute(GroupSpec& group, const std::string& name);
-/// The group of that name directly below; null if there is none.
+/// Returns the direct subgroup of this name; null if there is none.
 const GroupSpec* find_group(const GroupSpec& group, const std::string& name);
 GroupSpec* find_group(GroupSpec& group, const std::string& name);
-/// Text attribute of a layout's group (of the root: ""); empty if there is none.
+/// Returns a text attribute of a layout's group (the root is ""); empty if there is none.
 std::string text_of(const GroupSpec& root, const std::string& group, const std::string& name);
 
-/// A variable of a layout with its path and the groups around it.
+/// Variable of a layout, with its path and the groups around it.
 struct PlacedVariable {
   std::string path;  ///< "events/time"
   const VariableSpec* variable = nullptr;
@@ -66,7 +66,7 @@ struct PlacedVariable {
   [[nodiscard]] std::size_t count() const;
 };
 
-/// All variables of a layout, of inner groups too.
+/// Returns all variables of a layout, including those of inner groups.
 std::vector<PlacedVariable> variables_of(const GroupSpec& root);
 
 }  // namespace popflow

@@ -30,7 +30,7 @@ double attribute_bytes(const std::vector<Attribute>& attributes) {
     bytes += kAttributeBytes + static_cast<double>(attribute.reserved);
     std::visit(
         [&]<class Value>(const Value& value) {
-          // A number takes no more than is counted already.
+          // A number takes no more than what is counted already.
           if constexpr (requires { value.size(); })
             bytes += static_cast<double>(value.size() * sizeof(typename Value::value_type));
         },
@@ -148,8 +148,8 @@ std::string join(const std::string& group, const std::string& name) {
 void require_shallow(const std::string& group, const std::string& file) {
   constexpr std::ptrdiff_t kDeepest = 16;
   if (std::count(group.begin(), group.end(), '/') > kDeepest)
-    throw InputError("'" + file + "' has groups within groups, more than " +
-                     std::to_string(kDeepest) + " deep; popflow writes no such file");
+    throw InputError("'" + file + "' has groups nested more than " + std::to_string(kDeepest) +
+                     " deep, which popflow never writes");
 }
 
 void check_layout(const GroupSpec& root) { check_group({root}); }

@@ -18,12 +18,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// For a writer that a shell starts beside us. One that has opened the pipe is waited for as long
-/// as it takes.
+/// Time to wait for a writer that a shell starts at the same time. A writer that has opened the
+/// pipe may take as long as it needs.
 constexpr auto kPatience = std::chrono::seconds(2);
 
-/// A pipe with a name in a folder. Those without one (/dev/stdin, `<(...)`) have their writers from
-/// the beginning, and end when these do.
+/// Returns whether a path is a named pipe in a folder. Pipes without a name (/dev/stdin, `<(...)`)
+/// have their writers from the beginning, and end with them.
 bool is_named_pipe(const std::string& path) {
   struct stat status {};
   struct statfs where {};
@@ -47,7 +47,7 @@ TextInput::Bytes::~Bytes() {
 }
 
 bool TextInput::Bytes::open(const std::string& path) {
-  // Opening a pipe for reading waits for a writer, unless it is told not to.
+  // Opening a pipe for reading would wait for a writer, unless it is non-blocking.
   const bool named = is_named_pipe(path);
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (named ? O_NONBLOCK : 0));
   if (descriptor_ < 0) return false;
@@ -59,13 +59,13 @@ void TextInput::Bytes::wait_for_writer(const std::string& path) {
   const Clock::time_point end = Clock::now() + kPatience;
   ssize_t got = 0;
   for (;;) {
-    // Without a writer there is nothing to read; with one, something to wait for.
+    // Without a writer the read returns 0, with a silent writer it fails with EAGAIN.
     got = ::read(descriptor_, buffer_.data(), buffer_.size());
     if (got != 0) break;
     if (Clock::now() >= end) throw InputError("'" + path + "' is a pipe that nobody writes to");
     pollfd waiting{descriptor_, POLLIN, 0};
     if (poll(&waiting, 1, 50) > 0 && (waiting.revents & POLLIN) == 0)
-      break;  // it has come and gone
+      break;  // the writer has come and gone
   }
   if (got > 0) setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
   fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);

@@ -7,9 +7,9 @@
 
 namespace popflow {
 
-/// A text that is read once, from the beginning: a regular file, a device, or a pipe (/dev/stdin, a
+/// Text that is read once, from the beginning: a regular file, a device, or a pipe (/dev/stdin, a
 /// shell's `<(...)`). Like a std::ifstream, it is false with errno set if it cannot be opened; but
-/// a named pipe that nobody writes to is not waited for in silence.
+/// a named pipe without a writer is an error, not an endless wait.
 class TextInput : public std::istream {
  public:
   /// Throws InputError for a named pipe that has no writer within two seconds.
@@ -25,7 +25,7 @@ class TextInput : public std::istream {
     ~Bytes() override;
     Bytes(const Bytes&) = delete;
     Bytes& operator=(const Bytes&) = delete;
-    /// False with errno if it cannot be opened.
+    /// Returns false with errno if it cannot be opened.
     bool open(const std::string& path);
 
    protected:

@@ -32,8 +32,8 @@ using hdf5::Handle;
 
 constexpr const char* kReplaced = "it was removed or replaced meanwhile";
 
-/// Opens a file for changes of its structure, if it still is the one behind `descriptor`: somebody
-/// else's, that took the name meanwhile, must not be touched.
+/// Opens a file for changes of its structure if it still is the one behind `descriptor`: another
+/// file that took its name meanwhile must not be touched.
 Handle open_for_changes(const std::string& name, int descriptor) {
   const Handle access = hdf5::file_access();
   Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access), H5Fclose);
@@ -48,7 +48,7 @@ Handle open_for_changes(const std::string& name, int descriptor) {
   return file;
 }
 
-/// Names the attribute that `action` is about where the file is at fault for its failure.
+/// Adds the name of the attribute that `action` is about if the file is the reason for its failure.
 template <class Action>
 void about(const TrajectoryFile::AttributeChange& change, Action action) {
   try {
@@ -61,8 +61,8 @@ void about(const TrajectoryFile::AttributeChange& change, Action action) {
   }
 }
 
-/// Rewrites attributes. What other programs made of them is mended first, and is in the file before
-/// the rest begins.
+/// Rewrites attributes. Attributes that other programs have altered are repaired first, and the
+/// repair is in the file before the rest begins.
 void change_attributes(hid_t file, const std::vector<TrajectoryFile::AttributeChange>& changes) {
   bool mended = false;
   for (const auto& change : changes)
@@ -105,7 +105,7 @@ TrajectoryFile TrajectoryFile::open(const std::string& path) {
       if (object.type != H5O_TYPE_DATASET) continue;
       const hdf5::Dataset dataset = reader.open_dataset(object.path);
       const auto slot = hdf5::slot_of(dataset, object.path, size, path);
-      if (!slot) continue;  // not of ours
+      if (!slot) continue;  // another program added it
       file.places_->add(object.path, {slot->offset, slot->count, slot->type,
                                       slot->offset != hdf5::Slot::kScattered});
     }
@@ -124,12 +124,13 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
     const Places::Place* place = places_->find(name);
     if (place == nullptr || place->count != count || place->type != variable.type) {
       throw InputError("'" + path_ + "' is inconsistent with its parameters: '" + name +
-                       "' should hold " + std::to_string(count) + " numbers");
+                       "' should have " + std::to_string(count) + " numbers");
     }
     if (!place->in_one_piece) {
       throw InputError("'" + path_ + "' was rewritten by another program, and the numbers of '" +
-                       name + "' no longer lie in one piece, uncompressed, where a run can " +
-                       "go on; 'h5repack -f NONE -l CONTI OLD NEW' makes a file in which they do");
+                       name +
+                       "' are no longer uncompressed and in one piece, as resuming requires; "
+                       "repair the file by 'h5repack -f NONE -l CONTI OLD NEW'");
     }
   }
   for (const GroupSpec& group : scope.group.groups)
@@ -139,9 +140,9 @@ void TrajectoryFile::require_group(const Scope& scope, const std::string& path) 
 TrajectoryFile::~TrajectoryFile() {
   try {
     finish_publication();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody asked, and it is removed below
+  } catch (...) {  // the result is no longer needed, and the file is removed below
   }
-  if (places_) places_->wait();  // HDF5 opens by name
+  if (places_) places_->wait();  // HDF5 opens files by name
   if (held_) hdf5::release(descriptor_);
   if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
@@ -191,14 +192,13 @@ void TrajectoryFile::write_bytes(const std::string& variable, NumberType type, s
   if (publication_.valid() && publication_.wait_for(0s) == std::future_status::ready)
     await_publication();
   places_->write(variable, type, first, count, data);
-  unsynced_ = true;  // after it: who syncs meanwhile must not take it for done
+  unsynced_ = true;  // set after the write, so that a concurrent sync() does not miss it
 }
 
 void TrajectoryFile::sync() {
   await_publication();
   places_->settle();
-  const std::lock_guard lock(
-      syncing_);  // who comes meanwhile may rely on what another thread syncs
+  const std::lock_guard lock(syncing_);  // other threads may rely on this synchronisation
   if (!unsynced_.exchange(false)) return;
   try {
     put_on_disk(descriptor_, path_);
@@ -222,7 +222,7 @@ void TrajectoryFile::require_in_place() {
 }
 
 void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes) {
-  require_in_place();  // HDF5 opens by name
+  require_in_place();  // HDF5 opens files by name
   const std::string& name = place();
   unsynced_ = true;
   const auto change = [&] {
@@ -231,7 +231,7 @@ void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes)
       try {
         change_attributes(file, changes);
       } catch (const hdf5::Failure&) {
-        file.release();  // closing would write once more what could not be written
+        file.release();  // closing would try to write again
         throw;
       }
       file.close();

@@ -7,10 +7,10 @@
 
 namespace popflow {
 
-/// A group of what is being written, as a run sees it: names are those within the group.
+/// Group of a file that is being written, as a run sees it: names are relative to the group.
 class TrajectoryGroup {
  public:
-  /// The whole file, or the group of that name.
+  /// Refers to the whole file, or to the group of this name.
   TrajectoryGroup(TrajectoryWriter& file, const std::string& group = "")  // NOLINT: a view
       : file_(file), group_(group), prefix_(group.empty() ? "" : group + "/") {}
 

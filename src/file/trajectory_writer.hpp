@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// Takes the numbers that are recorded, by the names of a layout that exists: the file, or the way
-/// to the rank that has the file. Another output format is another class of this kind.
+/// Receiver of recorded numbers, by the names of an existing layout: the file, or the connection to
+/// the rank that has the file. Another output format is another class of this kind.
 class TrajectoryWriter {
  public:
   TrajectoryWriter() = default;
@@ -17,8 +17,8 @@ class TrajectoryWriter {
   TrajectoryWriter& operator=(const TrajectoryWriter&) = default;
   virtual ~TrajectoryWriter() = default;
 
-  /// Overwrites elements [first, first + values.size()) of a variable, flattened by rows. What is
-  /// written earlier never arrives later. Throws OutputError with the system's reason.
+  /// Overwrites elements [first, first + values.size()) of a variable, flattened by rows. Writes
+  /// arrive in order. Throws OutputError with the system's reason.
   virtual void write(const std::string& variable, std::size_t first,
                      std::span<const double> values) = 0;
   virtual void write(const std::string& variable, std::size_t first,
@@ -35,10 +35,10 @@ class TrajectoryWriter {
     write(variable, first, std::span<const std::int8_t>(&value, 1));
   }
 
-  /// Puts on the disk what was written since the last call.
+  /// Synchronises to the disk what was written since the last call.
   virtual void sync() = 0;
 
-  /// A new value of an attribute that exists with a fixed size. `group` is "" for the root.
+  /// New value of an attribute that exists with a fixed size. `group` is "" for the root.
   struct AttributeChange {
     std::string group;
     std::string name;

@@ -93,7 +93,7 @@ TEST_CASE("links of a kind that nobody knows are refused", "[file][fast]") {
   REQUIRE(at != std::string::npos);
   bytes[at] = 100;
   put(path, bytes);
-  CHECK_THROWS_WITH(DataFile(path), Contains("'elsewhere'") && Contains("only its maker"));
+  CHECK_THROWS_WITH(DataFile(path), Contains("'elsewhere'") && Contains("user-defined type"));
 }
 
 TEST_CASE("a link that appears in a file that is open is not followed either", "[file][fast]") {

@@ -117,7 +117,7 @@ def test_info_of_groups_that_lead_round_in_a_circle():
         with h5py.File(path, "r+") as file:
             file["parameters/again"] = file["/"]
         done = popflow("info", path, "--json")
-        check(done.code == 3 and "groups within groups" in done.err, f"{done.code}: {done.err}")
+        check(done.code == 3 and "groups nested more than" in done.err, f"{done.code}: {done.err}")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def test_a_second_name_of_a_dataset_is_refused():
         out = made(folder, "out", "compare", "markov", "--from", f"flow={flow},sgd={sgd}")
         wrong = copied(flow, linked)
         check_refused(["compare", "--from", f"flow={wrong},sgd={sgd}"], out, wrong,
-                      "second name of a dataset")
+                      "is a link to another dataset")
         wrong = copied(flow, deleted("loss"))
         check_refused(["compare", "--from", f"flow={wrong},sgd={sgd}"], out, wrong, "no 'loss'")
 
