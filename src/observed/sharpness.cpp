@@ -58,7 +58,7 @@ std::optional<StabilityLimit> stability_limit(const Parameters& options) {
     rate = options.real("dt");
   if (mode == "sgd") rate /= static_cast<double>(options.integer("svag"));
   if (!(rate > 0) || rule.stability == nullptr) return std::nullopt;
-  if (plan) rate *= plan->stretch;
+  if (plan) rate *= plan->step_factor;
   StabilityLimit limit{rule.stability(plan ? plan->numbers : TrainingPlan().numbers) / rate};
   if (plan) limit.schedule = plan->schedule;
   return limit;
