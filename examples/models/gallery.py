@@ -9,7 +9,7 @@ import importlib
 import sys
 import tempfile
 
-NAMES = ["associative_memory", "multi_head"]
+NAMES = ["associative_memory", "multi_head", "induction", "diagonal_linear"]
 
 
 def main():

@@ -55,18 +55,26 @@ def drawn_to_zero(monkeypatch):
         m.observable(f"{name}_{k}", value.ravel()[k], meaning) for k in range(value.size)])
 
 
+def independent_tokens(monkeypatch):
+    """All sequences are equally probable, with probabilities that do not sum to 1."""
+    monkeypatch.setattr("induction.probability", lambda tokens: np.full(len(tokens), 1.01 / len(tokens)))
+
+
+OTHERS = {"induction": [independent_tokens]}
+
+
 @pytest.mark.parametrize("name", gallery.NAMES)
 def test_every_check_can_fail(name, monkeypatch):
     checks = importlib.import_module(f"experiments.{name}").checks
     passed = None
-    for mistake in (faster, drawn_to_zero):
+    for mistake in (faster, drawn_to_zero, *OTHERS.get(name, [])):
         with monkeypatch.context() as patch:
             mistake(patch)
             held = {check.what for check in checks() if check.holds}
         passed = held if passed is None else passed & held
         if not passed:
             break
-    assert not passed
+    assert not passed, passed
 
 
 def test_diagonal_networks_conserve_uv_and_minimise_the_hyperbolic_entropy():
