@@ -212,7 +212,8 @@ struct PopulationInPacks {
   }
 };
 
-/// Rate and loss of the population, for any number. `weight`: of the nodes.
+/// Rate and loss of the population, for any number. `weight`: of the nodes. Sums in the order of
+/// `PopulationInPacks`, so that lanes have the bits of a single run.
 template <class Formulas, class N>
 POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
                                     [[maybe_unused]] const double* node_rows, N* out) {
@@ -220,14 +221,21 @@ POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
     Formulas::population(p, x, out);
   } else {
     constexpr std::size_t kOut = Formulas::entries + 1;
-    for (std::size_t i = 0; i < kOut; ++i) out[i] = N(0.0);
+    constexpr std::size_t kParts = std::min(Formulas::nodes, kLanes);
+    N part[kParts * kOut];
+    for (N& one : part) one = N(0.0);
     for (std::size_t node = 0; node < Formulas::nodes; ++node) {
       N s[Formulas::inputs + 1];
       for (std::size_t i = 0; i < Formulas::inputs; ++i)
         s[i] = N(node_rows[node * Formulas::inputs + i]);
       N value[kOut];
       Formulas::sample(p, x, s, value);
-      for (std::size_t i = 0; i < kOut; ++i) out[i] += weight[node] * value[i];
+      N* const sum = part + node % kParts * kOut;
+      for (std::size_t i = 0; i < kOut; ++i) sum[i] += weight[node] * value[i];
+    }
+    for (std::size_t i = 0; i < kOut; ++i) {
+      out[i] = part[i];
+      for (std::size_t l = 1; l < kParts; ++l) out[i] += part[l * kOut + i];
     }
   }
 }

@@ -17,7 +17,6 @@ from popflow.model import Model  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "models"))
 
 import committee  # noqa: E402
-import diagonal_linear  # noqa: E402
 import gallery  # noqa: E402
 import glm_sgd  # noqa: E402
 
@@ -75,29 +74,6 @@ def test_every_check_can_fail(name, monkeypatch):
         if not passed:
             break
     assert not passed, passed
-
-
-def test_diagonal_networks_conserve_uv_and_minimise_the_hyperbolic_entropy():
-    system = diagonal_linear.model().build()
-    run = popflow.run(system, t_end=200, rtol=1e-11)
-    assert np.abs(run.u * run.v - 0.1**2).max() < 1e-9
-    best = diagonal_linear.entropy_minimiser()
-    assert np.abs(run.beta.values[-1] - best).max() < 1e-6
-    # SGD's limit is another interpolator, of larger entropy.
-    end = popflow.run(system, mode="sgd", learning_rate=0.02, batch_size=1, t_end=200, seed=1)
-    inputs, outputs = diagonal_linear.data()
-    beta = end.beta.isel(time=-1).values.reshape(-1)
-    assert np.abs(inputs @ beta - outputs).max() < 1e-4
-    assert np.abs(beta - best).max() > 1e-4
-    entropy = diagonal_linear.hyperbolic_entropy
-    assert entropy(beta) > entropy(best), (entropy(beta), entropy(best))
-
-
-def test_diagonal_networks_with_orthogonal_data_are_solved_coordinate_by_coordinate():
-    run = popflow.run(diagonal_linear.model(orthogonal=True).build(), t_end=3, rtol=1e-11, saves=4)
-    for t in run.time.values[1:]:
-        exact = diagonal_linear.exact_beta(float(t))
-        assert np.abs(run.beta.sel(time=t).values - exact).max() < 1e-8
 
 
 def test_a_committee_stays_at_its_teacher_and_follows_finite_sgd():
