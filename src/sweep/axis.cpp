@@ -22,15 +22,15 @@ namespace popflow {
 
 namespace {
 
-/// More values on one axis than this are a slip: they are held in memory, and so is their
-/// coordinate.
+/// Largest number of values on one axis: they are held in memory, and so is their coordinate; more
+/// are probably a mistake.
 constexpr double kMostValues = 1e7;
 
 constexpr const char* kForms =
     "values separated by commas, LO..HI (whole numbers), LO:HI:N or LO:HI:N:log (N numbers), or "
     "LO:HI or LO:HI:log (sampled)";
 
-/// One AXIS word, taken apart.
+/// Parts of one AXIS word.
 struct Word {
   std::string text;
   std::string label;
@@ -42,15 +42,15 @@ struct Word {
   }
 };
 
-/// Rounded as ranges promise: so coarse and fine ones share the values that they should.
+/// Rounds to 15 digits, so that coarse and fine ranges share values.
 double to_15_digits(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.15g", value);
   return std::strtod(text, nullptr);
 }
 
-/// Rounded to the 15th digit of `largest`, the range's larger end: near 0, where a value has lost
-/// the digits that the ends have, coarse and fine ranges share values, too.
+/// Rounds to the 15th digit of `largest`, the range's larger end. Near 0 a value has lost the
+/// digits of the ends; coarse and fine ranges share values there, too.
 double to_digits_of(double largest, double value) {
   const double decimals = 14 - std::floor(std::log10(largest));
   if (!(decimals >= 0 && decimals <= 300)) return to_15_digits(value);
@@ -75,15 +75,16 @@ const Parameter* swept_parameter(const Word& word, const std::string& name,
                                                                          : config.own.find(name);
   if (row == nullptr) {
     throw word.wrong(
-        "there is no parameter '" + name + "'" +
+        "unknown parameter '" + name + "'" +
         options::suggestion(name, options::option_names({&config.own.table(), &run_options()})));
   }
   if (row->kind == Kind::reals)
-    throw word.wrong("--" + name + " takes a list, and a list cannot be swept");
+    throw word.wrong("--" + name + " is a list, and lists cannot be swept");
   if (!can_be_swept(name))
-    throw word.wrong("--" + name +
-                     " cannot be swept: only options that change a run's numbers can be, not the "
-                     "mode, nor how many runs there are or what is kept of them");
+    throw word.wrong(
+        "--" + name +
+        " cannot be swept; an option can be swept if it changes a run's numbers and is not the "
+        "mode, the number of runs or the choice of what is kept");
   return row;
 }
 
@@ -91,7 +92,7 @@ Word take_apart(const std::string& text, const RunConfig& config) {
   Word word{text, "", nullptr, ""};
   const std::optional<options::AxisWords> words = options::axis_words(text);
   if (!words || text.find('\n') != std::string::npos)
-    throw word.wrong("an axis has the form [LABEL:]PARAMETER=VALUES");
+    throw word.wrong("an axis must have the form [LABEL:]PARAMETER=VALUES");
   word.values = words->values;
   if (words->label) {
     word.label = *words->label;
@@ -99,11 +100,13 @@ Word take_apart(const std::string& text, const RunConfig& config) {
     if (word.label.empty() || !std::all_of(word.label.begin(), word.label.end(), fit) ||
         std::isdigit(static_cast<unsigned char>(word.label.front())) != 0)
       throw word.wrong("the label '" + word.label +
-                       "' must be letters, digits and _, a letter first: it names a dimension of "
+                       "' must begin with a letter and continue with letters, digits and _, "
+                       "because it names a dimension of "
                        "the file");
   }
   word.parameter = swept_parameter(word, words->parameter, config);
-  if (word.values.empty()) throw word.wrong("no values after '='; " + std::string(kForms));
+  if (word.values.empty())
+    throw word.wrong("there are no values after '='; allowed are " + std::string(kForms));
   return word;
 }
 
@@ -111,7 +114,7 @@ bool takes_numbers(const Parameter& parameter) {
   return parameter.kind == Kind::integer || parameter.kind == Kind::real;
 }
 
-/// As the option itself would take it; an error names the axis, too.
+/// Returns the value as the option itself would take it; an error names the axis, too.
 Value checked(const Word& word, const std::string& text) {
   try {
     return parse_value(*word.parameter, text);
@@ -126,22 +129,22 @@ double checked_number(const Word& word, const std::string& text) {
   return std::get<double>(value);
 }
 
-/// Have the values the form LO..HI?
+/// Returns whether the values have the form LO..HI.
 bool is_whole_range(const Word& word) {
   const std::size_t dots = word.values.find("..");
   return dots != std::string::npos && word.values.find(',') == std::string::npos &&
          number(word.values.substr(0, dots)) && number(word.values.substr(dots + 2));
 }
 
-/// The ends of LO..HI, checked.
+/// Returns the ends of LO..HI, checked.
 std::pair<double, double> whole_bounds(const Word& word) {
   if (word.parameter->kind != Kind::integer)
-    throw word.wrong("LO..HI is for whole numbers; --" + word.parameter->name +
-                     " takes real ones: LO:HI:N");
+    throw word.wrong("LO..HI is for whole numbers, but --" + word.parameter->name +
+                     " is a real number; use LO:HI:N");
   const std::size_t dots = word.values.find("..");
   const double low = checked_number(word, word.values.substr(0, dots));
   const double high = checked_number(word, word.values.substr(dots + 2));
-  if (high < low) throw word.wrong("the range is empty: it must increase");
+  if (high < low) throw word.wrong("the range decreases; it must increase");
   if (high - low >= kMostValues)
     throw word.wrong(shortest(high - low + 1) + " values; an axis has at most " +
                      shortest(kMostValues));
@@ -150,11 +153,11 @@ std::pair<double, double> whole_bounds(const Word& word) {
 
 void fill_whole_range(const Word& word, SweptParameter& swept) {
   const auto [low, high] = whole_bounds(word);
-  // Counted, because beyond 2^53 adding 1 changes nothing.
+  // Counts, because beyond 2^53 adding 1 changes nothing.
   for (double i = 0; i <= high - low; ++i) swept.numbers.push_back(low + i);
 }
 
-/// The bounds of LO:HI...; `log` is its last word.
+/// Returns the bounds of LO:HI...; the last word is `log`.
 std::pair<double, double> bounds(const Word& word, const std::vector<std::string>& parts,
                                  bool log) {
   const double low = checked_number(word, parts[0]), high = checked_number(word, parts[1]);
@@ -162,7 +165,8 @@ std::pair<double, double> bounds(const Word& word, const std::vector<std::string
     throw word.wrong("the range from " + shortest(low) + " to " + shortest(high) +
                      (low == high ? " is a single value" : " decreases") + "; it must increase");
   if (log && !(low > 0))
-    throw word.wrong("the logarithm needs positive numbers; the range begins at " + shortest(low));
+    throw word.wrong("the range begins at " + shortest(low) +
+                     "; a logarithmic range must be positive");
   return {low, high};
 }
 
@@ -171,8 +175,8 @@ double between(double low, double high, bool log, double part) {
   return low + (high - low) * part;
 }
 
-/// i/n of the way from low to high, in the logarithm: to more digits than a double has, without
-/// which ranges that share a value round it to different 15 digits.
+/// Returns the point i/n of the way from low to high, in the logarithm. Double-double arithmetic:
+/// with fewer digits, ranges that share a value might round it to different 15 digits.
 double on_log_grid(double low, double high, std::size_t i, std::size_t n) {
   const math::TwoTerms<double> from = math::log_in_two(low), to = math::log_in_two(high);
   const auto all = static_cast<double>(n), after = static_cast<double>(i);
@@ -184,13 +188,13 @@ double on_log_grid(double low, double high, std::size_t i, std::size_t n) {
   const math::TwoTerms<double> back = math::exact_product(quotient, all);
   const math::TwoTerms<double> logarithm = {quotient,
                                             (((sum.high - back.high) - back.low) + sum.low) / all};
-  // One step of Newton's puts back what rounding takes of the exponential.
+  // One step of Newton's method corrects the rounding of the exponential.
   const double value = math::exp_of_two(logarithm);
   const math::TwoTerms<double> found = math::log_in_two(value);
   return value + value * ((logarithm.high - found.high) + (logarithm.low - found.low));
 }
 
-/// N of LO:HI:N, checked.
+/// Returns N of LO:HI:N, checked.
 double length_of(const Word& word, const std::string& text) {
   const auto count = number(text);
   if (!count || *count != std::floor(*count) || *count < 2 || *count > kMostValues)
@@ -223,50 +227,52 @@ void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::
   }
   const std::size_t merged = n - swept.numbers.size();
   if (merged > 0 && !whole)
-    throw word.wrong(std::to_string(n) + " values in so narrow a range coincide to 15 digits");
+    throw word.wrong(std::to_string(n) +
+                     " values are too many for this range: some coincide to 15 digits");
   if (merged > 0)
     remarks.push_back("--over " + word.text + ": of " + std::to_string(n) +
                       " values, rounded to whole numbers, " + std::to_string(swept.numbers.size()) +
                       " are distinct");
-  // Rounding must not have left the range that the parameter has.
+  // Checks that rounding has not left the allowed range of the parameter.
   (void)checked_number(word, shortest(swept.numbers.front()));
   (void)checked_number(word, shortest(swept.numbers.back()));
 }
 
 void refuse_repetitions(const Word& word, const SweptParameter& swept) {
   std::set<std::string> words;
-  std::set<double> numbers;  // 0 and -0 are one
+  std::set<double> numbers;  // treats 0 and -0 as equal
   for (std::size_t i = 0; i < swept.size(); ++i)
     if (!(swept.is_number() ? numbers.insert(swept.numbers[i]).second
                             : words.insert(swept.text(i)).second))
-      throw word.wrong("the value " + swept.text(i) + " is there twice");
+      throw word.wrong("the value " + swept.text(i) + " occurs twice");
 }
 
 void fill_list(const Word& word, SweptParameter& swept) {
   for (std::string part : text::split(word.values, ',')) {
-    // Words of an axis stand between blanks in files; a condition needs none.
+    // Files separate the words of an axis by blanks; a condition is valid without any.
     if (word.parameter->name == "stop-when") std::erase(part, ' ');
     if (takes_numbers(*word.parameter))
       swept.numbers.push_back(checked_number(word, part));
     else
       (void)checked(word, part), swept.words.push_back(part);
   }
-  // The same words may be wanted several times along a label, beside another parameter.
+  // Along a label the same word may occur several times, with different values of another
+  // parameter.
   if (word.label.empty()) refuse_repetitions(word, swept);
 }
 
-/// Is it LO:HI or LO:HI:log?
+/// Returns whether the form is LO:HI or LO:HI:log.
 bool is_sampled(const std::vector<std::string>& parts) {
   return parts.size() == 2 || (parts.size() == 3 && parts[2] == "log");
 }
 
-/// Is it LO:HI:N or LO:HI:N:log?
+/// Returns whether the form is LO:HI:N or LO:HI:N:log.
 bool is_range(const std::vector<std::string>& parts) {
   return parts.size() == 3 || (parts.size() == 4 && parts[3] == "log");
 }
 
-/// How many values a word makes, at least: ranges whose whole numbers coincide are not looked at
-/// one by one.
+/// Returns the least number of values that a word makes. Does not examine ranges whose whole
+/// numbers may coincide one by one.
 double least_values(const Word& word, const Sampling& sampling) {
   if (!takes_numbers(*word.parameter)) return 1;
   if (is_whole_range(word)) {
@@ -281,14 +287,15 @@ double least_values(const Word& word, const Sampling& sampling) {
   const double n = length_of(word, parts[2]);
   if (word.parameter->kind != Kind::integer) return n;
   if (!log) return std::min(n, high - low + 1);
-  // Where steps are shorter than 1, each whole number is met; beyond, each value is another one.
+  // Where steps are shorter than 1, the range meets each whole number; elsewhere each value is a
+  // new one.
   const double step = std::log(high / low) / (n - 1);
   const double turn = std::clamp(1 / std::expm1(step), low, high);
   return std::max(2.0, std::floor(turn - low + std::log(high / turn) / step) - 2);
 }
 
-/// The points of all sampled axes: a Sobol sequence, each dimension shifted by random bits of its
-/// own, so that further points only add to those before.
+/// Points of all sampled axes: a Sobol sequence, each dimension shifted by its own random bits.
+/// Further points only add to earlier ones.
 class SobolPoints {
  public:
   SobolPoints(std::size_t dimensions, const Sampling& sampling) : points_(dimensions) {
@@ -298,10 +305,11 @@ class SobolPoints {
       shift.push_back(RandomStream(sampling.seed, Purpose::statistics, 0, d)());
     for (std::int64_t i = 0; i < sampling.samples; ++i)
       for (std::size_t d = 0; d < dimensions; ++d)
-        // Boost leaves out the first point, 0; without it no power of two of them is balanced.
+        // Boost leaves out the first point, 0, without which no power of two of the points is
+        // balanced.
         points_[d].push_back(in_unit_interval((i == 0 ? 0 : sequence()) ^ shift[d]));
   }
-  /// In (0,1), one number a point.
+  /// Returns one number in (0,1) per point.
   [[nodiscard]] const std::vector<double>& dimension(std::size_t d) const { return points_[d]; }
 
  private:
@@ -321,7 +329,7 @@ double sampled_value(const Word& word, double low, double high, bool log, double
 /// Fills the dimension that sampled axes share.
 void fill_samples(const std::vector<Word>& words, const Sampling& sampling, Axis& axis) {
   if (sampling.samples == 0)
-    throw words.front().wrong("LO:HI is sampled at random; --samples says at how many points");
+    throw words.front().wrong("LO:HI is sampled at random; give the number of points by --samples");
   const SobolPoints points(words.size(), sampling);
   for (std::size_t d = 0; d < words.size(); ++d) {
     const std::vector<std::string> parts = text::split(words[d].values, ':');
@@ -337,12 +345,12 @@ void fill_samples(const std::vector<Word>& words, const Sampling& sampling, Axis
 void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes) {
   if (word.label == "sample")
     throw word.wrong(
-        "the dimension 'sample' is that of sampled parameters, LO:HI; take another "
+        "the dimension 'sample' belongs to sampled parameters (LO:HI); choose another "
         "label");
-  // In some files at least, and programs that read all of them go by these names.
+  // Dimensions of some files, which programs that read all files find by these names.
   for (const char* own : {"time", "save", "run", "cell"})
     if (word.label == own)
-      throw word.wrong("'" + word.label + "' is a dimension of files itself; take another label");
+      throw word.wrong("'" + word.label + "' is a dimension that files have; choose another label");
   const std::string dimension = word.label.empty() ? as_identifier(swept.name()) : word.label;
   const auto same = std::find_if(axes.begin(), axes.end(),
                                  [&](const Axis& axis) { return axis.dimension == dimension; });
@@ -353,9 +361,10 @@ void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes
   if (word.label.empty() || !same->indexed)
     throw word.wrong("another axis has the name '" + dimension + "'; give one of them a label");
   if (same->size() != swept.size())
-    throw word.wrong("parameters of one label go together and must have equally many values; --" +
-                     same->parameters.front().name() + " has " + std::to_string(same->size()) +
-                     ", --" + swept.name() + " has " + std::to_string(swept.size()));
+    throw word.wrong(
+        "parameters of one label change together, so they need equally many values; --" +
+        same->parameters.front().name() + " has " + std::to_string(same->size()) + ", but --" +
+        swept.name() + " has " + std::to_string(swept.size()));
   same->parameters.push_back(std::move(swept));
 }
 
@@ -385,7 +394,7 @@ std::string as_identifier(std::string name) {
 
 double least_cells(const std::vector<std::string>& words, const RunConfig& config,
                    const Sampling& sampling) {
-  std::map<std::string, double> lengths;  // of dimensions, by their names
+  std::map<std::string, double> lengths;  // lengths of dimensions, by their names
   for (const std::string& one : words) {
     const Word word = take_apart(one, config);
     const bool sampled = takes_numbers(*word.parameter) && !is_whole_range(word) &&
@@ -405,7 +414,7 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
   Axes all;
   std::vector<Word> sampled;
   std::size_t place_of_samples = 0;
-  // Millions of values take seconds: what is wrong with the words shows before.
+  // Errors in the words are reported first: making millions of values takes seconds.
   std::vector<Word> apart;
   apart.reserve(words.size());
   std::set<std::string> seen;

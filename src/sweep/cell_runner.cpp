@@ -19,14 +19,15 @@ namespace popflow {
 
 namespace {
 
-/// The options of `run` from which a Setting is made (setting_of()).
+/// Returns whether an option of `run` determines the Setting (setting_of()).
 bool is_of_setting(const std::string& option) {
   constexpr std::array<std::string_view, 7> known = {
       "method", "dt", "learning-rate", "svag", "problem", "problem-seed", "init-from"};
   return std::find(known.begin(), known.end(), option) != known.end();
 }
 
-/// Do cells train by a rule other than plain SGD? Its System knows most options of `run`.
+/// Returns whether cells train by a rule other than plain SGD. The System of such a rule depends on
+/// most options of `run`.
 bool trains(const Cells& cells) {
   const auto of_rule = [](const SweptParameter& swept) { return is_of_training(swept.name()); };
   return !is_plain(cells.base().options) ||
@@ -80,7 +81,7 @@ bool CellRunner::Current::side_by_side() const {
 
 CellRunner::Difference CellRunner::difference(std::uint64_t a, std::uint64_t b) const {
   Difference all = Difference::none;
-  // As Cells::places().
+  // Decomposes the number as Cells::places() does.
   for (std::size_t axis = along_axes_.size(); axis-- > 0;) {
     const std::uint64_t size = cells_.axes()[axis].size();
     if (a % size != b % size) all = std::max(all, along_axes_[axis]);
@@ -106,7 +107,8 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
   return false;
 }
 
-/// Some of the flows that went together failed: whose it was shows when each goes alone.
+/// Thrown when some of the flows that ran together failed: rerun alone, each shows whether it
+/// failed.
 struct CellRunner::FailedTogether {};
 
 template <class Call>
@@ -130,7 +132,7 @@ const CellRunner::Current& CellRunner::enter(std::uint64_t number) {
 }
 
 void CellRunner::set(std::uint64_t number) {
-  // Words are read anew, and options settled, only where they can have changed.
+  // Words are parsed and options settled only where they may have changed.
   const bool anew = options_vary_ || !set_;
   const std::optional<std::uint64_t> before = anew ? std::nullopt : set_;
   set_.reset();
@@ -142,7 +144,7 @@ void CellRunner::set(std::uint64_t number) {
 
 std::shared_ptr<const RunPlan> CellRunner::plan_of(const Current& next) {
   const bool by_options_alone = !options_vary_ && !cells_.noisy() && config_.options.has("t-end");
-  // The coordinates may differ, and with them whether there are lanes.
+  // A change of coordinates may change whether there are lanes.
   const bool as_before = current_ && current_->plan && current_->in_lanes == next.in_lanes;
   if (by_options_alone && as_before) return current_->plan;
   return std::make_shared<RunPlan>(plan_run(config_.options, *next.system, Asked::in_sweep));
@@ -174,7 +176,7 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
   } else {
     system = make_system();
   }
-  // new_start_ knows nothing of what stands before the System.
+  // new_start_ changes the System itself only, not the layers in front of it.
   if (new_start_.apply && !trained_ && !observed_) known_.push_back(system);
   return system;
 }
@@ -189,9 +191,9 @@ void CellRunner::make(Current& next) {
 }
 
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
-  // A lane whose flow has arrived takes the next, and only the last ones leave lanes idle. So of
-  // quick flows, of which threads claim many, more go together: slow ones would be kept too long
-  // before they are written.
+  // When a flow ends, its lane takes the next one, so only the last flows leave lanes idle. More
+  // flows than lanes therefore go together if they are quick (threads then claim many of them);
+  // slow ones would be kept too long before they are written.
   constexpr std::size_t kFlows = 4 * kLanes;
   constexpr std::size_t kQuickFlows = 16 * kLanes;
   enter(runs.front().number);
@@ -275,7 +277,7 @@ void CellRunner::require(const CellRun& run) {
 
 double CellRunner::numbers_of_last() const {
   if (!current_ || current_->refused) return 0;
-  // Runs with noise that go together draw their samples one after the other.
+  // Noisy runs that go together draw their samples one after the other.
   const std::size_t flows = cells_.noisy() ? 1 : together_;
   return static_cast<double>(flows) * numbers_of_runs(*current_->system, current_->plan->mode, 1);
 }

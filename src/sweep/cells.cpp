@@ -20,18 +20,18 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// A configuration of `run` with all that a sweep's says.
+/// Returns a configuration of `run` with all options of a sweep that it has.
 RunConfig of_run(const RunConfig& sweep) {
   RunConfig config{sweep.system, Parameters(run_options()), sweep.own, sweep.command_line};
   for (const Parameter& row : run_options())
     if (sweep.options.find(row.name) != nullptr) config.options.adopt(row.name, sweep.options);
-  // To be said by a command that runs a cell again.
+  // Stated explicitly for the command that runs a cell again.
   if (sweep.options.word("record") == "end") config.options.set("saves", "1", Origin::command_line);
   return config;
 }
 
-/// With the saves that --record settles: a flow's steps, and a noisy run's last bits, depend on
-/// where it saves.
+/// Settles the saves by --record: a flow's steps, and the last bits of a noisy run, depend on the
+/// save times.
 RunConfig with_saves(RunConfig sweep) {
   if (sweep.options.word("record") != "end") {
     // All cells share their times, whatever stages each of them has.
@@ -45,8 +45,8 @@ RunConfig with_saves(RunConfig sweep) {
   return sweep;
 }
 
-/// A stride through n things that visits all of them and spreads any few in a row evenly: next to
-/// n over the golden ratio.
+/// Returns a stride through n items that visits all of them and spreads any few in a row evenly:
+/// the nearest one to n over the golden ratio that is coprime to n.
 std::uint64_t even_stride(std::uint64_t n) {
   if (n < 3) return 1;
   auto stride = static_cast<std::uint64_t>(static_cast<double>(n) * 0.6180339887498949);
@@ -54,11 +54,12 @@ std::uint64_t even_stride(std::uint64_t n) {
   return stride % n;
 }
 
-/// "e0" of "e0=0.5".
+/// Splits "e0=0.5" into name and value.
 std::pair<std::string, std::string> name_and_value(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw UsageError("--cell has the form AXIS=VALUE,...; '" + word + "' is no such pair");
+    throw UsageError("'" + word +
+                     "' in --cell is not of the form AXIS=VALUE; separate several by commas");
   std::string name = word.substr(0, equals);
   if (name.starts_with("--")) name = name.substr(2);
   return {name, word.substr(equals + 1)};
@@ -73,7 +74,7 @@ bool same_value(const SweptParameter& swept, std::size_t i, const std::string& t
   return error == std::errc() && stop == text.data() + text.size() && number == swept.numbers[i];
 }
 
-/// The value of a parameter that is nearest to a number, for messages.
+/// Describes the value of a parameter that is nearest to a number, for messages.
 std::string nearest_value(const SweptParameter& swept, const std::string& text) {
   double number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -90,7 +91,8 @@ std::string nearest_value(const SweptParameter& swept, const std::string& text) 
          shortest(*std::min_element(swept.numbers.begin(), swept.numbers.end(), closer));
 }
 
-/// The axis that a name means, and the swept parameter, if it means one: else the label itself.
+/// Finds the axis that a name means, and the swept parameter, if the name is one; otherwise it is a
+/// label.
 std::optional<std::pair<std::size_t, const SweptParameter*>> axis_of(const std::vector<Axis>& axes,
                                                                      const std::string& name) {
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
@@ -103,7 +105,8 @@ std::optional<std::pair<std::size_t, const SweptParameter*>> axis_of(const std::
   return std::nullopt;
 }
 
-/// The places of an axis where a parameter (none: the label itself) has a value. Throws UsageError.
+/// Returns the places on an axis where a parameter (or the label itself, if null) has a value.
+/// Throws UsageError.
 std::vector<std::size_t> places_with(const Axis& axis, const SweptParameter* swept,
                                      const std::string& part, const std::string& value) {
   std::vector<std::size_t> places;
@@ -118,19 +121,20 @@ std::vector<std::size_t> places_with(const Axis& axis, const SweptParameter* swe
   std::size_t place = 0;
   const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), place);
   if (error != std::errc() || stop != value.data() + value.size() || place >= axis.size())
-    throw UsageError("--cell " + part + ": the places of '" + axis.dimension + "' go from 0 to " +
+    throw UsageError("--cell " + part + ": the places on '" + axis.dimension + "' are 0 to " +
                      std::to_string(axis.size() - 1));
   return {place};
 }
 
 void refuse_too_many(double cells, std::uint64_t runs) {
   if (cells * static_cast<double>(runs) >= largest_whole)
-    throw UsageError("--over: " + shortest(cells) + " cells" +
+    throw UsageError("--over makes " + shortest(cells) + " cells" +
                      (runs > 1 ? " of " + std::to_string(runs) + " runs" : "") +
-                     "; there can be at most 2^53 runs in all");
+                     "; at most 2^53 runs are allowed in all");
 }
 
-/// Options that earlier sweeps did not have, and whose defaults leave the numbers as they were.
+/// Returns whether earlier sweeps did not have an option, whose default leaves the numbers
+/// unchanged.
 bool was_added_later(const std::string& option) {
   return is_of_training(option) || option == "record-observables" || option == "sharpness";
 }
@@ -149,7 +153,7 @@ Shard parse_shard(const std::string& text) {
   const auto [stop, second] = std::from_chars(slash + 1, end, shard.of);
   if (second != std::errc() || stop != end || shard.of == 0) throw wrong(kForm);
   if (shard.number < 1 || shard.number > shard.of)
-    throw wrong("I goes from 1 to N, here " + std::to_string(shard.of) +
+    throw wrong("I must be from 1 to N, here " + std::to_string(shard.of) +
                 (shard.number == 0
                      ? " (number a job array from 1: --array=1-" + std::to_string(shard.of) + ")"
                      : ""));
@@ -161,7 +165,7 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
   const Sampling sampling{options.has("samples") ? options.integer("samples") : 0,
                           static_cast<std::uint64_t>(options.integer("sample-seed"))};
   if (options.given("over") && options.text("over").empty())
-    throw UsageError("--over is empty; an axis has the form [LABEL:]PARAMETER=VALUES");
+    throw UsageError("--over is empty; an axis must have the form [LABEL:]PARAMETER=VALUES");
   noisy_ = has_noise(options);
   runs_ = noisy_ ? static_cast<std::uint64_t>(options.integer("runs")) : 1;
   const std::vector<std::string> words = text::lines(options.text("over"));
@@ -187,8 +191,8 @@ std::uint64_t Cells::size() const {
 
 std::uint64_t Cells::number(std::uint64_t i) const {
   if (shard_.whole()) return i;
-  // A stretch of the shuffled cells. Every Nth of them would not do: where N divides the number of
-  // columns, shuffled by a stride or not, it has the same columns all along.
+  // A shard is a contiguous part of the shuffled cells. Every Nth cell would be unbalanced: if N
+  // divides the number of columns, such a shard has the same columns throughout.
   const std::uint64_t before = shard_.number - 1;
   const std::uint64_t shuffled =
       before * (whole_ / shard_.of) + std::min(before, whole_ % shard_.of) + i;
@@ -217,7 +221,7 @@ void Cells::set(RunConfig& config, std::uint64_t number,
     for (const SweptParameter& swept : axes_[axis].parameters) {
       const bool own = config.own.find(swept.name()) != nullptr;
       Parameters& table = own ? config.own : config.options;
-      // A number need not be written and read again where one was given before.
+      // Numbers need not be formatted and parsed again if the option already has a number.
       if (before && swept.is_number())
         table.resolve(swept.name(), swept.value(place));
       else
@@ -235,8 +239,8 @@ RunConfig Cells::config(std::uint64_t number) const {
 
 std::int64_t Cells::seed(std::uint64_t number) const {
   if (!own_seeds_) return config(number).options.integer("seed");
-  // From names and values, not from the place in the grid: a larger sweep agrees with a smaller one
-  // where they meet, however their axes are ordered.
+  // The seed depends on names and values, not on the place in the grid: sweeps agree in the cells
+  // that they share, whatever the order of their axes.
   std::vector<std::string> words;
   const std::vector<std::size_t> place = places(number);
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
@@ -267,12 +271,14 @@ std::uint64_t Cells::find(const std::string& words) const {
       std::vector<std::string> names;
       for (const Axis& axis : axes_)
         for (const SweptParameter& swept : axis.parameters) names.push_back(swept.name());
-      throw UsageError("--cell " + part + ": '" + name + "' is not swept; " +
-                       (names.empty() ? "nothing is" : "these are: " + text::join(names, ", ")));
+      throw UsageError(
+          "--cell " + part + ": '" + name + "' is not swept; " +
+          (names.empty() ? "the sweep has no axes" : "swept are: " + text::join(names, ", ")));
     }
     const auto [axis, swept] = *named;
     std::vector<std::size_t> found = places_with(axes_[axis], swept, part, value);
-    // Along a label one value may be there several times, and another parameter tell which.
+    // Along a label a value may occur several times; another parameter then distinguishes the
+    // places.
     if (fitting[axis]) {
       const std::vector<std::size_t> before = std::move(*fitting[axis]);
       std::erase_if(found, [&](std::size_t place) {
@@ -289,7 +295,7 @@ std::uint64_t Cells::find(const std::string& words) const {
     const std::size_t size = axes_[axis].size();
     const std::size_t count = fitting[axis] ? fitting[axis]->size() : size;
     if (count > 1)
-      throw UsageError("--cell " + words + " does not say which " +
+      throw UsageError("--cell " + words + " does not determine " +
                        axes_[axis].parameters.front().name() + "; " +
                        (fitting[axis] ? std::to_string(count) + " of its values fit"
                                       : "it has " + std::to_string(size) + " values"));
@@ -319,7 +325,8 @@ std::string Cells::hash() const {
   const Parameters defaults(sweep_.options.table());
   for (const std::string& line : text::lines(config_text(sweep_))) {
     const std::string option = line.substr(0, line.find(' '));
-    // So that sweeps keep the hash that they began with.
+    // Options with their legacy defaults are left out, so that sweeps keep the hash with which they
+    // began.
     const auto before = legacy_defaults().find(option);
     const bool as_before =
         (before != legacy_defaults().end() && line == option + " = " + before->second) ||

@@ -17,18 +17,18 @@ namespace popflow {
 
 namespace {
 
-/// Numbers of a run's last state and passages up to which they are kept without being asked for.
+/// Largest state that is kept by default: numbers of a run's last state and passages.
 constexpr std::size_t kSmallState = 1000;
 constexpr double kSmallStates = 1024.0 * 1024 * 1024;
 
-/// Places of an axis at which systems are made to compare the sizes of their states.
+/// Number of places on an axis where systems are made to compare the sizes of their states.
 constexpr std::size_t kProbes = 9;
 
 /// Shapes of a System's states and passages.
 struct StateShape {
   std::vector<std::string> fields;
   std::vector<std::string> passages;
-  std::vector<DimensionSpec> dimensions;  ///< those that these have
+  std::vector<DimensionSpec> dimensions;  ///< dimensions of states and passages
   std::size_t numbers = 0;
 
   explicit StateShape(const System& system)
@@ -54,8 +54,8 @@ struct StateShape {
   }
 };
 
-/// Numbers of at most so many cells along each axis, both ends among them, the others at their
-/// beginning.
+/// Returns the numbers of at most `most` cells along each axis: those at both ends, and cells at
+/// the beginning of the axis.
 std::vector<std::uint64_t> probes(const Cells& cells, std::size_t most) {
   std::vector<std::uint64_t> numbers = {0};
   std::uint64_t stride = cells.whole();
@@ -72,7 +72,8 @@ Made made(const Cells& cells, std::uint64_t number, const Catalogue& catalogue, 
   return make_system(cells.config(number), catalogue, workers);
 }
 
-/// The shape of a cell's states; none if the system refuses the cell and such cells are marked.
+/// Returns the shape of a cell's states; none if the system refuses the cell and such cells are
+/// marked.
 std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
                                    const Catalogue& catalogue, Workers& workers) {
   try {
@@ -84,8 +85,8 @@ std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
   return std::nullopt;
 }
 
-/// Unswept parameters of the system that making it settles, where it settles them alike in the
-/// first cell and in those at the ends of the axes.
+/// Returns unswept parameters of the system whose values are determined when it is made, if they
+/// are equal in the first cell and in those at the ends of the axes.
 std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
                                                          const Catalogue& catalogue,
                                                          Workers& workers) {
@@ -102,13 +103,13 @@ std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
             found.emplace_back(row.name, own.value(row.name));
       if (found.empty()) break;
     }
-  } catch (const Error&) {  // a cell that is refused, of which more is said elsewhere
+  } catch (const Error&) {  // the refusal is reported elsewhere
     return {};
   }
   return found;
 }
 
-/// Can two cells save at different times?
+/// Returns whether two cells can have different save times.
 bool times_differ(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
   const bool flow = !cells.noisy();
@@ -121,8 +122,8 @@ bool times_differ(const Cells& cells) {
   return !options.has("t-end") && !options.has("steps");
 }
 
-/// Can a cell have final values? A swept option may take any value: sweeps that differ in the
-/// values of an axis have the same variables, as they may be merged.
+/// Returns whether a cell can have final values. A swept option counts as having any value: sweeps
+/// that differ in the values of an axis must have the same variables, because they may be merged.
 bool may_have_finals(const Cells& cells, const SystemInfo& info) {
   if (info.finals.empty() || info.finals_with.empty()) return !info.finals.empty();
   const Parameters& own = cells.sweep().own;
@@ -133,7 +134,7 @@ bool may_have_finals(const Cells& cells, const SystemInfo& info) {
   });
 }
 
-/// Numbers of the training rule that cells can have.
+/// Returns the numbers of the training rule that cells can have.
 std::vector<ObservableInfo> of_rule_in(const Cells& cells) {
   const Parameters& options = cells.sweep().options;
   const bool memory = options.given("optimizer") || cells.sweeps("optimizer");
@@ -198,8 +199,9 @@ void SweepColumns::add_state(const Cells& cells, const Catalogue& catalogue, Wor
     const auto other = shape_of(cells, number, catalogue, workers);
     if (!other || other->like(*first)) continue;
     if (asked)
-      throw UsageError("--state ends needs states of one shape in all cells; the cells " +
-                       cells.describe(0) + " and " + cells.describe(number) + " differ");
+      throw UsageError(
+          "--state ends needs states of one shape in all cells, but those of the cells " +
+          cells.describe(0) + " and " + cells.describe(number) + " differ");
     return;
   }
   dimensions = first->dimensions;
@@ -255,7 +257,7 @@ void SweepColumns::add_cell(const Cells& cells) {
     seed = of_cell.add(std::move(spec));
   }
   constants = of_cell.width;
-  // A label of that name says nothing of it, and is refused.
+  // A label of this name is no parameter, and is refused elsewhere.
   const auto is_swept = [&](const std::string& name) {
     return std::ranges::any_of(cells.axes(), [&](const Axis& axis) {
       return std::ranges::any_of(axis.parameters, [&](const SweptParameter& swept) {
@@ -264,7 +266,7 @@ void SweepColumns::add_cell(const Cells& cells) {
     });
   };
   for (const ConstantInfo& one : info.constants) {
-    if (is_swept(one.name)) continue;  // the coordinate says it
+    if (is_swept(one.name)) continue;  // the coordinate has the values
     constant_names.push_back(one.name);
     of_cell.add(variable_of(one, {}));
   }

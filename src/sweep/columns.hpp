@@ -15,41 +15,42 @@
 
 namespace popflow {
 
-/// A variable of a sweep's file, of which each row (a run, or a cell) has `width` numbers.
+/// Variable of a sweep's file, of which each row (a run, or a cell) has `width` numbers.
 struct Column {
   VariableSpec spec;      ///< its dimensions are those after the rows' own
-  std::size_t width = 1;  ///< numbers a row
-  std::size_t begin = 0;  ///< the first one's place in a row
+  std::size_t width = 1;  ///< numbers per row
+  std::size_t begin = 0;  ///< place of the first one in a row
 };
 
-/// Rows of numbers, all of them doubles on their way to the file.
+/// Rows of numbers, all stored as double until they are written.
 struct Table {
   std::vector<Column> columns;
-  std::size_t width = 0;  ///< numbers a row
+  std::size_t width = 0;  ///< numbers per row
 
-  /// Returns where its numbers begin.
+  /// Adds a column. Returns the place of its first number.
   std::size_t add(VariableSpec spec, std::size_t numbers = 1);
 };
 
-/// Columns of a run's row and a cell's row: fixed by the system's description before the first
-/// cell is computed, never by results.
+/// Columns of the row of a run and of the row of a cell. They follow from the system's description
+/// before the first cell is computed, never from results.
 struct SweepColumns {
-  /// Makes some of the systems, to see whether states are equally large. Throws what they refuse,
-  /// with the cell, unless such cells are to be marked.
+  /// Makes some of the systems, to find out whether their states have equal sizes. Throws their
+  /// refusals, with the cell, unless such cells are to be marked.
   SweepColumns(const Cells& cells, const Catalogue& catalogue, Workers& workers);
 
-  const SystemInfo info;                      ///< with the observables that are recorded
-  const std::vector<ObservableInfo> of_rule;  ///< numbers of the training rule beside them
+  const SystemInfo info;  ///< description with the recorded observables
+  /// numbers of the training rule, after the observables
+  const std::vector<ObservableInfo> of_rule;
   Table of_run;
   Table of_cell;
   bool series = false;
   bool noisy = false;
-  /// The times of all runs, if these are the same in all cells; else each cell has its own.
+  /// Times of all runs, if they are the same in all cells; otherwise each cell has its own.
   Schedule times = {};
-  std::size_t saves = 1;                       ///< records of a run
-  std::vector<DimensionSpec> dimensions = {};  ///< of states and passages
+  std::size_t saves = 1;                       ///< records per run
+  std::vector<DimensionSpec> dimensions = {};  ///< dimensions of states and passages
 
-  // Where the parts of a run's row begin, and how many numbers they have.
+  // Places of the parts of a run's row, and their numbers of columns.
   std::size_t stop_time = 0, status = 0, accepted_steps = 0, outcome = 0, observables = 0,
               events = 0, finals = 0, passages = 0, fields = 0, series_at = 0;
   bool has_finals = false;
@@ -63,7 +64,7 @@ struct SweepColumns {
   std::vector<std::string> constant_names = {};
 
   /// Resolved values of the system's own parameters that were not given, if they are equal in all
-  /// cells: p and q of a text, say.
+  /// cells: for example p and q of a text.
   std::vector<std::pair<std::string, Value>> settled = {};
 
  private:

@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-/// Means to compute a sweep with, on every rank.
+/// Data that every rank needs to compute a sweep.
 struct SweepWork {
   const Cells& cells;
   const SweepColumns& columns;
@@ -17,7 +17,8 @@ struct SweepWork {
   Refusals& refusals;
 };
 
-/// Run r of cell c has the number c * runs + r. `work` must outlive the crew.
+/// Makes the crew of a sweep, in which run r of cell c has the number c * runs + r. `work` must
+/// outlive the crew.
 Crew crew_of(const SweepWork& work);
 
 }  // namespace popflow

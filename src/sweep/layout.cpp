@@ -15,18 +15,18 @@ namespace popflow {
 
 namespace {
 
-/// The dimension of a shard.
+/// Dimension of a shard.
 constexpr const char* kCell = "cell";
 
-/// A word without the blanks that separate flag_meanings.
+/// Returns a word without the blanks that separate flag_meanings.
 std::string one_word(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c <= ' '; }, '_');
   return text.empty() ? "(none)" : text;
 }
 
-/// The distinct words of a parameter, in the order in which they come, and which of them each of
-/// its places has: along a label one may be there several times.
+/// Distinct words of a parameter, in the order of their first use, and the word of each place:
+/// along a label a word may occur several times.
 struct CodedWords {
   std::vector<std::string> words;
   std::vector<std::size_t> codes;
@@ -79,7 +79,7 @@ DimensionSpec dimension_of(const Axis& axis) {
   return dimension;
 }
 
-/// A parameter's value at each of some places of its axis, along a dimension.
+/// Makes the variable with a parameter's values at some places of its axis, along a dimension.
 template <class PlaceOf>
 VariableSpec values_along(const SweptParameter& swept, const std::string& dimension,
                           std::size_t size, const PlaceOf& place_of) {
@@ -111,7 +111,7 @@ VariableSpec values_along(const SweptParameter& swept, const std::string& dimens
   return v;
 }
 
-/// The table's variables, with the dimensions that its rows have.
+/// Adds the table's variables, with the dimensions of its rows.
 void add_variables(GroupSpec& root, const Table& table, const std::vector<std::string>& rows) {
   for (const Column& column : table.columns) {
     VariableSpec v = column.spec;
@@ -121,8 +121,8 @@ void add_variables(GroupSpec& root, const Table& table, const std::vector<std::s
   }
 }
 
-/// A shard becomes part of the whole's file, where labels name dimensions: they are checked as
-/// there.
+/// Refuses labels that other names in the file exclude. Shards are checked as well, because they
+/// become part of the whole file, where labels name dimensions.
 void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
   std::set<std::string> names;
   std::set<std::string> shared;
@@ -143,17 +143,18 @@ void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
         throw UsageError(
             "--over: the name '" +
             (shared.contains(axis.dimension) ? axis.dimension : as_identifier(swept.name())) +
-            "' is that of something else in the file; give the axis another label, "
+            "' is in use for something else in the file; give the axis another label, "
             "LABEL:" +
             swept.name() + "=...");
 }
 
-/// With what was settled beside what was given; made anew from the file, a sweep settles it again.
+/// Returns the group of parameters, given and determined. A sweep that is made again from the file
+/// determines them again.
 GroupSpec parameters_of(const RunConfig& sweep, const SweepColumns& columns) {
   RunConfig told = sweep;
   for (const auto& [name, value] : columns.settled) {
     if (std::holds_alternative<std::monostate>(value))
-      told.own.unset(name);  // another takes its place: the start that a file has
+      told.own.unset(name);  // replaced by the problem in the file
     else
       told.own.resolve(name, value);
   }

@@ -7,18 +7,18 @@
 
 namespace popflow {
 
-/// The whole structure of a sweep's file. With a reduction, what it makes of a cell's runs takes
-/// the place of these. Throws UsageError where the name of an axis is that of something else.
+/// Returns the whole structure of a sweep's file. With a reduction, the reduced values of a cell
+/// replace those of its runs. Throws UsageError if the name of an axis is already in use.
 GroupSpec sweep_layout(const Cells& cells, const SweepColumns& columns, const Reduction* reduction,
                        unsigned threads);
 
-// Parts of it, for files that are put together.
+// Parts of the layout, for merged files.
 
-/// The dimensions that say which cell: the axes, or `cell` in a shard.
+/// Returns the dimensions of cells: the axes, or `cell` in a shard.
 std::vector<std::string> cell_dimensions(const Cells& cells);
-/// Adds them, and the variables with the values of parameters along them.
+/// Adds these dimensions, and the variables with the values of parameters along them.
 void add_axes(GroupSpec& root, const Cells& cells);
-/// The group `sweep`: what is swept, as text.
+/// Returns the group `sweep`: the axes, as text.
 GroupSpec sweep_group(const Cells& cells);
 
 }  // namespace popflow

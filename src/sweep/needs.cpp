@@ -20,17 +20,18 @@ namespace popflow {
 
 namespace {
 
-/// Cost of a few cells all over the map, each with as many neighbours as are computed together.
+/// Estimated cost, from a few cells all over the grid, each with as many neighbours as are computed
+/// together.
 struct Cost {
   std::uint64_t cells = 0;
   double seconds_a_run = 0;
-  double numbers_a_thread = 0;  ///< in memory, at most
-  bool cut = false;             ///< at least one took longer than we waited
+  double numbers_a_thread = 0;  ///< largest number in memory
+  bool cut = false;             ///< at least one cell took longer than the trial
 };
 
 Cost cost_of(const Sweep& sweep, const Catalogue& catalogue) {
   constexpr std::uint64_t kCells = 9;
-  constexpr double kPatience = 1;  // seconds a cell
+  constexpr double kPatience = 1;  // seconds per cell
   Workers alone(1);
   Cost result;
   auto begin = std::chrono::steady_clock::now();
@@ -39,7 +40,7 @@ Cost cost_of(const Sweep& sweep, const Catalogue& catalogue) {
   };
   CellRunner runner(sweep.cells, sweep.columns, catalogue, alone,
                     [&] { return seconds() > kPatience || InterruptGuard::signal() != 0; });
-  // Computes up to `most` runs, the first of a cell and those that follow; how many it were.
+  // Computes up to `most` runs, beginning with the first one of a cell; returns their number.
   const auto compute = [&](std::uint64_t cell, std::uint64_t most) {
     const SweepColumns& columns = sweep.columns;
     const std::uint64_t each = sweep.cells.runs(), first = cell * each;
@@ -72,13 +73,14 @@ Cost cost_of(const Sweep& sweep, const Catalogue& catalogue) {
   return result;
 }
 
-/// Size of the file by its layout, or by its data alone if the layout itself would be large.
+/// Returns the size of the file by its layout, or by its data only if the layout itself would be
+/// large.
 double size_of_file(const Sweep& sweep, unsigned threads) {
   const double bytes = sweep.data_bytes();
   return bytes > 1e9 ? bytes : file_bytes(sweep.layout(threads));
 }
 
-/// Roughly, in the unit that one plans with.
+/// Formats a duration roughly, in a suitable unit.
 std::string long_time(double seconds) {
   if (seconds < 2 * 3600.0) return text::measured(seconds);
   const bool days = seconds >= 2 * 86400.0;
@@ -111,15 +113,16 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
                                           cells.sweep().options.word("shard"))});
   if (cells.noisy())
     rows.push_back({"runs", std::to_string(sweep.all_runs()) + ", " + std::to_string(cells.runs()) +
-                                " a cell"});
+                                " per cell"});
   rows.push_back({"time", (cost.cut ? "more than " : "about ") + long_time(seconds) + " on " +
                               std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-                              ", from " + std::to_string(cost.cells) + " cells"});
+                              ", estimated from " + std::to_string(cost.cells) + " cells"});
   const double rows_in_memory =
       8.0 * static_cast<double>(sweep.columns.of_run.width) * 4096 * threads;
   rows.push_back({"memory", "up to " + describe_bytes(8 * cost.numbers_a_thread * busy) +
-                                " for runs under way, and up to " + describe_bytes(rows_in_memory) +
-                                " for results on their way"});
+                                " for runs in progress, and up to " +
+                                describe_bytes(rows_in_memory) +
+                                " for results that are not yet written"});
   rows.push_back({"file", path + ", " + describe_bytes(size_of_file(sweep, threads))});
   text << text::columns(rows, 0);
   return text.str();
@@ -138,7 +141,7 @@ void require_files(const Cells& cells, const std::string& way_out) {
 
 namespace {
 
-/// Runs under way at once, of a cell or of any, for a sentence.
+/// Describes the runs in progress at once, of a given cell or of any.
 std::string runs_of(const std::string& cell, double threads) {
   const std::string at_once =
       threads > 1 ? shortest(threads) + " runs at a time (--threads)" : "a run";
@@ -149,7 +152,7 @@ std::string runs_of(const std::string& cell, double threads) {
 
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers) {
   constexpr std::chrono::seconds kPatience(1);
-  constexpr std::size_t kMostAxes = 16;  // whose last places are tried
+  constexpr std::size_t kMostAxes = 16;  // number of axes whose last places are tried
   const std::vector<Axis>& axes = sweep.cells.axes();
   if (sweep.cells.sweep().options.flag("keep-going")) return;
   CellRunner runner(sweep.cells, sweep.columns, catalogue, workers, {});
@@ -164,7 +167,7 @@ void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& wo
     }
     runner.require({number, 0, {}, {}});
     const double numbers = runner.numbers_of_last();
-    // Others may be smaller: only its own runs are as large for certain.
+    // Cells along other axes may be smaller, so only the size of this cell's runs is certain.
     const auto own =
         static_cast<double>(std::min<std::uint64_t>(workers.threads(), sweep.cells.runs()));
     require_memory(own * numbers, runs_of(sweep.cells.describe(number), own));

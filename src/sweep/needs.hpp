@@ -7,22 +7,21 @@
 
 namespace popflow {
 
-/// Page of --dry-run: time, memory and file size, from some of the cells, which it computes.
-/// `path` is that of its file.
+/// Returns the page of --dry-run: time, memory and file size, estimated by computing some of the
+/// cells. `path` is that of the file.
 std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsigned threads,
                            const std::string& program, const std::string& path);
 
-/// Refuses files along its axes that do not exist: all of them, before hours are spent on the cells
-/// that come first. InputError; `way_out` says what helps.
+/// Throws InputError, with `way_out` as the remedy, if any file along the axes does not exist,
+/// before hours are spent on the cells that come first.
 void require_files(const Cells& cells, const std::string& way_out);
 
-/// Refusals by a system lie mostly beyond some value, at a corner of the grid, and so do sizes
-/// that memory has no room for, as far as that is certain: found before hours are spent on the
-/// cells that come first. Tries as many corners as a second is enough for, the first cell among
-/// them.
+/// Tries cells at corners of the grid, before hours are spent on the cells that come first: a
+/// system refuses mostly beyond some value of an axis, and sizes that memory cannot hold also lie
+/// there. Tries as many corners as fit into a second, including the first cell.
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers);
 
-/// Options that make its file smaller, as a sentence.
+/// Returns a sentence with the options that make the file smaller.
 std::string how_to_shrink(const Sweep& sweep);
 
 }  // namespace popflow

@@ -19,7 +19,7 @@ namespace popflow {
 
 namespace {
 
-/// Sixteen digits; "missing" for a file that cannot be read.
+/// Returns a hash of sixteen digits; "missing" for a file that cannot be read.
 std::string hash_of(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return "missing";
@@ -33,8 +33,8 @@ std::string hash_of(const std::string& path) {
   return text::hexadecimal(XXH3_64bits_digest(state.get()));
 }
 
-/// Input files of the options, with the full paths that the sweep's file has, and of the axes, as
-/// these name them.
+/// Returns the input files of the options, by the full paths in the sweep's file, and those of the
+/// axes, by the names there.
 std::vector<InputFile> files_of(const Cells& cells) {
   std::vector<InputFile> files;
   for (const InputFile& file : input_files(cells.sweep()))
@@ -49,16 +49,18 @@ std::vector<InputFile> files_of(const Cells& cells) {
   return files;
 }
 
-/// Paths of the files that decide the cells' numbers, as the sweep names them, each once.
+/// Returns the paths of the files that determine the cells' numbers, as the sweep names them, each
+/// once.
 std::set<std::string> paths_of(const Cells& cells) {
   std::set<std::string> paths;
   for (const InputFile& file : files_of(cells))
-    if (file.reader != "--config") paths.insert(file.path);  // what that one says is known
+    // the contents of a configuration file are in the options
+    if (file.reader != "--config") paths.insert(file.path);
   return paths;
 }
 
-/// Is a whole path, by which files of earlier versions keep contents, one that a sweep begun in
-/// some folder may have named so?
+/// Returns whether a whole path, which files of earlier versions store, may be the file that a
+/// sweep named `path` in some folder.
 bool may_be(const std::string& whole, const std::string& path) {
   std::string end = std::filesystem::path(path).lexically_normal().string();
   while (end.starts_with("../")) end.erase(0, 3);
@@ -92,10 +94,11 @@ FileContents::FileContents(const Cells& cells, const std::string& lines, const s
       for (const auto& [whole, hash] : kept)
         if (may_be(whole, path)) hashes.insert(hash);
     if (hashes.empty())
-      throw InputError("nothing is known of the contents that the file '" + path + "' had " +
-                       where + "; sweep anew");
+      throw InputError("the contents that the file '" + path + "' had " + where +
+                       " are unknown; run the sweep again");
     if (hashes.size() > 1)
-      throw InputError("the file '" + path + "' had several contents " + where + "; sweep anew");
+      throw InputError("the file '" + path + "' had several contents " + where +
+                       "; run the sweep again");
     files_[path] = {*hashes.begin(), where};
   }
 }
@@ -105,7 +108,7 @@ void FileContents::add(const FileContents& other) {
     if (const auto [ours, is_new] = files_.try_emplace(path, its);
         !is_new && ours->second.hash != its.hash)
       throw InputError("the file '" + path + "' has other contents " + its.where + " than " +
-                       ours->second.where + "; the cells of a sweep read the same");
+                       ours->second.where + "; all cells of a sweep must read the same contents");
 }
 
 std::string FileContents::lines() const {

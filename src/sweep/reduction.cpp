@@ -30,8 +30,8 @@ std::string text_of(const VariableSpec& spec) {
   return spec.name;
 }
 
-/// Status of runs that ended in several ways: a limit takes precedence. Some that were stopped and
-/// others that reached the end are complete together.
+/// Returns the status of runs that ended in several ways: a limit takes precedence; runs of which
+/// some were stopped and others reached the end are complete together.
 Status mixed(const std::vector<std::uint64_t>& counts) {
   for (const Status limit : {Status::step_limit, Status::underflow, Status::stuck})
     if (counts[static_cast<std::size_t>(limit)] > 0) return limit;
@@ -133,9 +133,9 @@ void Reduction::Cell::add_run(std::span<const double> row) {
     for (std::size_t i = 0; i < reduced.width; ++i) {
       Moments& moments = moments_[place++];
       const double value = row[reduced.from + i];
-      // As with the mean, one that is NaN leaves nothing else.
+      // A NaN remains, as in the mean.
       if (well_ == 1 || std::isnan(value)) moments.least = moments.largest = value;
-      // Welford's recurrence: no sum of squares that cancels.
+      // Welford's recurrence: avoids the cancellation in a sum of squares.
       const double off = value - moments.mean;
       moments.mean += off / static_cast<double>(well_);
       moments.squares += off * (value - moments.mean);

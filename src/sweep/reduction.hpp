@@ -9,24 +9,24 @@
 
 namespace popflow {
 
-/// Means, spreads, fractions and medians over the runs of a cell. Of each value: the mean over the
-/// runs that ended well, its standard error, their standard deviation, the least and the largest.
-/// Events and outcomes are counted among the runs that did not diverge.
+/// Means, spreads, fractions and medians over the runs of a cell. For each value: the mean over the
+/// runs that ended well, its standard error, their standard deviation, minimum and maximum. Events
+/// and outcomes are counted among the runs that did not diverge.
 class Reduction {
  public:
   explicit Reduction(const SweepColumns& columns, std::uint64_t runs);
 
-  /// Columns of a cell's row.
+  /// Returns the columns of a cell's row.
   [[nodiscard]] const Table& of_cell() const { return of_cell_; }
-  /// The dimension of the counts of runs by how they ended.
+  /// Returns the dimension of the counts of runs by status.
   [[nodiscard]] DimensionSpec status_words() const;
 
-  /// The runs of one cell, which are added in their order, however they arrive: no number of
-  /// threads changes a bit.
+  /// Runs of one cell. They are added in their order, however they arrive, so that the number of
+  /// threads changes no bit.
   class Cell {
    public:
     explicit Cell(const Reduction& reduction);
-    /// Rows of runs first, first + 1, ...; each run once.
+    /// Adds rows of the runs first, first + 1, ...; each run once.
     void add(std::uint64_t first, std::span<const double> rows);
     [[nodiscard]] bool complete() const { return next_ == reduction_.runs_; }
     void write(std::span<double> row) const;
@@ -34,7 +34,7 @@ class Reduction {
    private:
     struct Moments {
       double mean = 0;
-      double squares = 0;  ///< sum of squared deviations from it
+      double squares = 0;  ///< sum of squared deviations from the mean
       double least = 0;
       double largest = 0;
     };
@@ -42,20 +42,22 @@ class Reduction {
 
     const Reduction& reduction_;
     std::uint64_t next_ = 0;
-    std::map<std::uint64_t, std::vector<double>> early_;  ///< that arrived before their turn
+    std::map<std::uint64_t, std::vector<double>> early_;  ///< rows that arrived before their turn
     std::uint64_t well_ = 0;
     std::vector<Moments> moments_;
     std::vector<std::uint64_t> statuses_;
-    std::vector<std::uint64_t> outcomes_;           ///< of runs that did not diverge
-    std::vector<std::vector<double>> event_times_;  ///< likewise
+    std::vector<std::uint64_t> outcomes_;  ///< outcomes of runs that did not diverge
+    /// times of events in runs that did not diverge
+    std::vector<std::vector<double>> event_times_;
   };
 
  private:
-  /// A column of runs that has moments.
+  /// Column of runs that has moments.
   struct Reduced {
-    std::size_t from = 0;  ///< its place in a run's row
+    std::size_t from = 0;  ///< place of the column in a run's row
     std::size_t width = 1;
-    std::size_t to = 0;  ///< of its mean in a cell's row; the other four follow, `width` apart
+    /// place of its mean in a cell's row; the other four follow, `width` apart
+    std::size_t to = 0;
   };
   const SweepColumns& columns_;
   std::uint64_t runs_;

@@ -9,17 +9,17 @@
 #include "popflow/error.hpp"
 #include "sweep/cells.hpp"
 
-/// Cells that a sweep can do without: --keep-going marks them 'refused'.
+/// Refusals of cells, which --keep-going marks 'refused'.
 namespace popflow {
 
-/// Does it say that options or files exclude a cell, or that a system failed in it? Another says
-/// that the sweep's own file cannot be written.
+/// Returns whether the error means that options or files exclude a cell, or that a system failed in
+/// it. Otherwise the sweep's own file cannot be written.
 inline bool is_refusal(const Error& error) {
   return error.code() == ExitCode::usage || error.code() == ExitCode::input ||
          error.code() == ExitCode::failed_check;
 }
 
-/// Calls `make` for a cell: a refusal names the cell, and how to go on without it.
+/// Calls `make` for a cell: a refusal names the cell, and the option that skips it.
 template <class Make>
 auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
   try {
@@ -28,13 +28,12 @@ auto naming_cell(const Cells& cells, std::uint64_t number, Make make) {
     const std::string cell = cells.describe(number);
     if (cell.empty() || !is_refusal(error)) throw;
     throw Error(error.code(), "the cell " + cell + ": " + error.what() +
-                                  "; --keep-going marks such cells 'refused' and goes on, also in "
-                                  "'resume' of what was computed");
+                                  "; --keep-going marks such cells 'refused' and goes on, and so "
+                                  "does 'resume --keep-going'");
   }
 }
 
-/// Why cells were refused that --keep-going goes on without: each sentence once, with a cell.
-/// Thread-safe.
+/// Reasons why --keep-going skips cells: each sentence once, with one cell. Thread-safe.
 class Refusals {
  public:
   void add(const std::string& cell, const std::string& sentence) {
@@ -46,13 +45,14 @@ class Refusals {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> all;
     for (const auto& [sentence, cell] : cells_)
-      all.push_back("refused" + (cell.empty() ? "" : ", as the cell " + cell) + ": " + sentence);
+      all.push_back("refused" + (cell.empty() ? "" : ", for example the cell " + cell) + ": " +
+                    sentence);
     return all;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> cells_;  ///< by sentence, the first refused with it
+  std::map<std::string, std::string> cells_;  ///< first refused cell, by sentence
 };
 
 }  // namespace popflow

@@ -30,7 +30,7 @@ using Rows = std::vector<std::vector<std::string>>;
 constexpr std::size_t kTableRows = 20;
 constexpr std::size_t kTableColumns = 8;
 
-/// Some of n places, ends included.
+/// Returns some of n places, including both ends.
 std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
   std::vector<std::size_t> places;
   const std::size_t count = std::min(n, most);
@@ -39,7 +39,7 @@ std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
   return places;
 }
 
-/// A place of an axis, in a table.
+/// Formats a place of an axis for a table.
 std::string place_text(const Axis& axis, std::size_t i) {
   std::vector<std::string> words;
   for (const SweptParameter& swept : axis.parameters)
@@ -47,8 +47,8 @@ std::string place_text(const Axis& axis, std::size_t i) {
   return text::join(words, ", ");
 }
 
-/// Do the values of each parameter grow, or fall? Sampled and listed ones need not; nor have words
-/// an order to keep.
+/// Returns whether the values of each parameter increase, or decrease. Sampled and listed ones need
+/// not; words have no order.
 bool in_order(const Axis& axis) {
   return std::ranges::all_of(axis.parameters, [](const SweptParameter& swept) {
     return !swept.is_number() || std::ranges::is_sorted(swept.numbers) ||
@@ -56,14 +56,14 @@ bool in_order(const Axis& axis) {
   });
 }
 
-/// "0.1 to 0.9", the least and the largest; of words how many there are.
+/// Returns "0.1 to 0.9", minimum and maximum; for words, their number.
 std::string range_text(const SweptParameter& swept) {
   if (!swept.is_number()) return std::to_string(swept.words.size()) + " words";
   const auto [least, most] = std::ranges::minmax(swept.numbers);
   return rounded(least) + " to " + rounded(most);
 }
 
-/// "2 values, (0.1, 0.3) and (0.2, 0.4)", or "64 values within 0.1 to 0.9, 0.2 to 0.8"
+/// Returns "2 values, (0.1, 0.3) and (0.2, 0.4)", or "64 values within 0.1 to 0.9, 0.2 to 0.8".
 std::string describe_axis(const Axis& axis) {
   const auto place = [&](std::size_t i) {
     return axis.parameters.size() == 1 ? place_text(axis, i) : "(" + place_text(axis, i) + ")";
@@ -90,7 +90,7 @@ std::string table(const DataFile& file, const Cells& cells, const std::string& o
   const SweepValues values(file, of, cells);
   const std::size_t each = values.size() / static_cast<std::size_t>(cells.whole());
   const std::string title =
-      "\n" + of + (each > 1 ? " (of the runs: the median, or the commonest)" : "") + " by " +
+      "\n" + of + (each > 1 ? " (median or most frequent word over the runs)" : "") + " by " +
       axis_names(axes[0]) +
       (axes.size() == 2 ? " (down) and " + axis_names(axes[1]) + " (across)" : "") + "\n";
   Rows rows;
@@ -108,13 +108,14 @@ std::string table(const DataFile& file, const Cells& cells, const std::string& o
   return title + text::columns(rows);
 }
 
-/// An event's time is what it is; that the run diverged later is said.
+/// Describes in how many runs an event happened; runs that diverged are left out and counted
+/// separately.
 std::string events_line(const DataFile& file, const Cells& cells, const std::string& event,
                         const SweepValues& status) {
   const SweepValues times(file, "time_of_" + event, cells);
   if (times.size() != status.size())
     throw InputError("'" + file.path() + "' is damaged: time_of_" + event + " has " +
-                     std::to_string(times.size()) + " elements, status has " +
+                     std::to_string(times.size()) + " elements, but status has " +
                      std::to_string(status.size()));
   std::size_t counted = 0, happened = 0, diverged = 0;
   for (std::size_t i = 0; i < status.size(); ++i) {
@@ -133,8 +134,8 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
   return line;
 }
 
-/// Did the sweep take lanes for a cell's flow? Sizes, on which that depends, may stand in a problem
-/// file, if it can still be read, and grow with a training rule.
+/// Returns whether the sweep used lanes for a cell's flow. This depends on sizes, which may be in a
+/// problem file (if it can still be read) and grow with a training rule.
 bool took_lanes(const RunConfig& config, const Catalogue& catalogue) {
   const FlowPlan declared = std::get<FlowPlan>(mode_plan(config.options));
   if (config.options.has("problem") || !is_plain(config.options)) {
@@ -153,7 +154,7 @@ bool took_lanes(const RunConfig& config, const Catalogue& catalogue) {
 std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
                            const std::string& of) {
   if (kind_of(file) != FileKind::sweep)
-    throw InputError("'" + file.path() + "' is not a file of a popflow sweep");
+    throw InputError("'" + file.path() + "' is not a sweep of popflow");
   const Cells cells(sweep_config(file, catalogue));
   const auto attribute = [&](const char* object, const char* name) {
     return file.text_attribute(object, name).value_or("");
@@ -172,7 +173,7 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
   rows.push_back({"status", attribute("", "status") + ": " + StatusCounts(file).text()});
   const SweepValues status(file, "status", cells);
   for (const EventInfo& event : catalogue.info(cells.sweep().system).events)
-    if (file.has_dataset("time_of_" + event.name))  // a reduced sweep has none
+    if (file.has_dataset("time_of_" + event.name))  // a reduced sweep has no such variable
       rows.push_back({event.name, events_line(file, cells, event.name, status)});
   const auto wall_time = file.number_attribute("provenance", "wall_time");
   if (wall_time && *wall_time > 0) rows.push_back({"wall time", text::measured(*wall_time)});
@@ -183,7 +184,7 @@ std::string describe_sweep(const DataFile& file, const Catalogue& catalogue,
 std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
                           const std::string& program, const std::string& words) {
   if (kind_of(file) != FileKind::sweep)
-    throw UsageError("--cell is for files of sweeps; " + file.path() + " is not one");
+    throw UsageError("--cell applies to files of sweeps only; " + file.path() + " is not a sweep");
   const Cells cells(sweep_config(file, catalogue));
   const std::uint64_t number = cells.find(words);
   RunConfig config = cells.config(number);
@@ -194,7 +195,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   for (const Parameters* table : {&config.own, &config.options}) {
     for (const Parameter& row : table->table()) {
       const bool seed = row.name == "seed" && cells.own_seeds();
-      // A flow of a sweep is integrated as one alone is when it is asked for.
+      // With the kernel given, `run` integrates a single flow in lanes, as the sweep did.
       const bool lanes = row.name == "kernel" && table->text(row.name) == "lanes";
       if (!decides_numbers(row.name) || (!table->given(row.name) && !seed && !lanes)) continue;
       if (row.kind == Kind::flag) {
@@ -208,7 +209,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   if (!cells.shard().whole()) {
     place = 0;
     while (place < cells.size() && cells.number(place) != number) ++place;
-    if (place == cells.size()) return command + "\n\nthe cell is in another shard\n";
+    if (place == cells.size()) return command + "\n\nthis cell is in another shard\n";
   }
   Rows rows;
   for (const std::string& name : numbers_of_cells(file, cells)) {
@@ -221,7 +222,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
     }
     const std::size_t counted = values.counted(first, each);
     rows.push_back({name, values.together(first, each),
-                    (values.words().empty() ? "median of " : "commonest of ") +
+                    (values.words().empty() ? "median of " : "most frequent of ") +
                         (counted < each ? std::to_string(counted) + " of " : "") +
                         std::to_string(each) + " runs"});
   }

@@ -56,7 +56,7 @@ void RowWriter::observe(const Driver& driver, std::span<double> values) const {
 
 void RowWriter::write_state(const Driver& driver) {
   const System& system = *of_.system;
-  // A cell whose states have another shape than the others' keeps none.
+  // A cell whose states have another shape than those of the others keeps none.
   if (!columns_.passage_names.empty() && system.shape().passages == columns_.passage_names &&
       driver.passages().size() == columns_.fields - columns_.passages)
     std::copy(driver.passages().begin(), driver.passages().end(),
@@ -67,9 +67,10 @@ void RowWriter::write_state(const Driver& driver) {
     if (system.shape().size_of(column.spec.dimensions) != column.width) continue;
     const auto sink = [&](std::size_t first, std::span<const double> values) {
       if (first > column.width || values.size() > column.width - first)
-        throw std::logic_error("the system " + system.info().name + " hands out " +
+        throw std::logic_error("the system " + system.info().name + " delivers " +
                                std::to_string(first + values.size()) + " numbers of " +
-                               column.spec.name + ", which has " + std::to_string(column.width));
+                               column.spec.name + ", which must have " +
+                               std::to_string(column.width));
       std::copy(values.begin(), values.end(),
                 row_.begin() + static_cast<std::ptrdiff_t>(column.begin + first));
     };

@@ -9,14 +9,14 @@
 
 namespace popflow {
 
-/// A system of a sweep, with the capabilities that its rows ask for; null where it lacks one.
+/// System of a sweep, with the capabilities that its rows need; null for one that it lacks.
 struct SweptSystem {
   const System* system = nullptr;
   const Outcomes* outcomes = nullptr;
   const FinalValues* final_values = nullptr;
 };
 
-/// Puts what a sweep keeps of one run into the run's row.
+/// Writes what a sweep keeps of a run into the run's row.
 class RowWriter final : public TrajectorySink {
  public:
   /// `cell_row` is the row of the run's cell.
@@ -27,11 +27,11 @@ class RowWriter final : public TrajectorySink {
   void start(const Driver& /*driver*/) override {}
   /// Keeps the observables of a save, for --record series.
   void save(std::size_t i, const Driver& driver) override;
-  /// As in a run's file: the first save that was not reached has the last values.
+  /// Repeats the last values in the first save that was not reached, as in a run's file.
   void stop(std::size_t i, bool saved, const Driver& driver) override {
     if (!saved) save(i, driver);
   }
-  /// A row of a run that has not ended has no meaning.
+  /// Does nothing: the row of a run that has not ended has no meaning.
   void interrupt(std::size_t /*next*/, const Driver& /*driver*/) override {}
   void finish(const Outcome& outcome, const Driver& driver) override;
 
@@ -46,7 +46,7 @@ class RowWriter final : public TrajectorySink {
   std::span<double> cell_row_;
 };
 
-/// The row of a run that its system refuses, or in which it fails.
+/// Marks the row of a run that its system refuses, or in which it fails.
 void mark_refused(const SweepColumns& columns, std::span<double> run_row);
 
 }  // namespace popflow

@@ -36,7 +36,7 @@ std::string output_of(const RunConfig& config) {
   return config.system + "-sweep.h5";
 }
 
-/// How a sweep as a whole has ended.
+/// End of a sweep as a whole.
 struct SweepEnding {
   std::string status;
   std::string message;
@@ -54,14 +54,15 @@ SweepEnding ending_of(const StatusCounts& count, const std::string& what) {
   return ending;
 }
 
-/// What is left to be done in a file: runs without a status, or with one of those to be retried.
+/// Finds what is left to be done in a file: runs without a status, or with one of those to be
+/// computed again.
 void find_missing(const DataFile& file, const Sweep& sweep, const std::vector<bool>& again,
                   Ledger& ledger) {
   const std::vector<std::int64_t> status = file.read("status").integers;
   const std::uint64_t each = sweep.reduction ? sweep.cells.runs() : 1;
   if (status.size() * each != sweep.all_runs())
     throw InputError(file.path() + " is damaged: 'status' has " + std::to_string(status.size()) +
-                     " elements");
+                     " elements, not one per run");
   for (std::uint64_t i = 0; i < status.size();) {
     const auto missing = [&](std::uint64_t at) {
       const std::int64_t word = status[at];
@@ -79,7 +80,7 @@ void find_missing(const DataFile& file, const Sweep& sweep, const std::vector<bo
   }
 }
 
-/// Which statuses are computed again: missing, and those that `retry` names.
+/// Returns which statuses are computed again: missing, and those that `retry` names.
 std::vector<bool> statuses_again(const std::string& retry) {
   const std::vector<std::string>& words = run_status_words();
   std::vector<bool> again(words.size());
@@ -95,18 +96,18 @@ std::vector<bool> statuses_again(const std::string& retry) {
   return again;
 }
 
-/// What is wrong with every cell is found with the first, and leaves no file: it would stand in the
-/// way of the next attempt.
+/// Removes the file if every cell fails, which the first one shows: an empty file would prevent the
+/// next attempt.
 bool remove_if_nothing_was_computed(const TrajectoryFile& file, ExitCode why) {
   if (why != ExitCode::usage && why != ExitCode::input) return false;
   const StatusCounts count{DataFile(file.path())};
   if (count[Status::missing] < count.all()) return false;
-  std::error_code ignored;  // then it stays
+  std::error_code ignored;  // on failure the file stays
   return std::filesystem::remove(file.path(), ignored);
 }
 
-/// Computes what the ledger holds on all ranks, closes the file, which may be `fresh`, and reports.
-/// For the first rank.
+/// Computes the work in the ledger on all ranks, closes the file, which may be `fresh`, and
+/// reports. Called by the first rank.
 ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& ledger,
                  const SweepWork& work, Ranks& ranks, const Provenance& provenance,
                  Screen& screen) {
@@ -157,20 +158,21 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
   for (const std::string& sentence : work.refusals.sentences()) screen.warning(sentence);
   if (!screen.quiet()) screen.result(describe_sweep(DataFile(file.path()), work.catalogue, ""));
   if (ending.status != "interrupted" && computed < wanted && InterruptGuard::signal() != 0) {
-    screen.warning("interrupted: of " + std::to_string(wanted) + " runs that --retry names " +
-                   std::to_string(computed) + " were computed again, the others are as they were");
+    screen.warning("interrupted: " + std::to_string(computed) + " of the " +
+                   std::to_string(wanted) +
+                   " runs that --retry names were computed again, the others are unchanged");
     return exit_code(Outcome::Kind::interrupted);
   }
   if (ending.status != "interrupted") show_picture(file.path(), options, work.catalogue, screen);
   if (ending.status != "interrupted") return ending.code;
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
   screen.warning(resume_hint(interrupted, screen.program(), file.path()));
-  // The signal may have come to another rank.
+  // Another rank may have received the signal.
   return InterruptGuard::signal() != 0 ? exit_code(Outcome::Kind::interrupted)
                                        : ExitCode::terminated;
 }
 
-/// Remarks on options without effect, and on where the runs start.
+/// Returns notes on options without effect, and on where the runs start.
 std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells) {
   std::vector<std::string> remarks = cells.remarks();
   std::string saves;
@@ -178,7 +180,7 @@ std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells)
     if (config.options.given(name)) saves += (saves.empty() ? "--" : ", --") + std::string(name);
   if (!saves.empty() && config.options.word("record") == "end")
     remarks.push_back("without effect: " + saves +
-                      ": only the end of each run is kept; --record series keeps more");
+                      ", because only the end of each run is kept; --record series keeps more");
   RunConfig of_first = cells.sweep();
   cells.set(of_first, 0);
   if (std::string start = start_note(of_first.options); !start.empty())
@@ -197,9 +199,9 @@ RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
   if (!system || !text)
     throw InputError(file.path() + " is incomplete: its system or its parameters are missing");
   if (catalogue.find(*system) == nullptr)
-    throw InputError(
-        file.path() + " is a sweep of the system '" + *system +
-        "', which this program has not; the program that wrote it stands in its history");
+    throw InputError(file.path() + " is a sweep of the system '" + *system +
+                     "', which this program does not have; the file's attribute 'history' names "
+                     "the program that wrote it");
   plugin::require_same_source(file);
   return blaming_file(file.path(), [&] {
     return sweep_from_config_text(catalogue.info(*system), *text, file.path());
@@ -235,7 +237,7 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     }
     const Provenance provenance;
     auto file = on_all(ranks, [&] {
-      // Long before a layout could be made in memory.
+      // Checked on the data alone, because the layout itself may not fit into memory.
       require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
       GroupSpec layout = sweep->layout(workers->threads());
       require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
@@ -255,11 +257,11 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
                       const ResumeCells& cells, const Catalogue& catalogue, Screen& screen) {
   if (options.t_end)
     throw UsageError("--t-end: " + path +
-                     " holds a sweep, which cannot be extended; sweep again to the later end");
+                     " is a sweep, which cannot be extended; run a new sweep to the later end");
   const auto report_finished = [&](const DataFile& file) {
     screen.message(path +
-                   " is finished: no cell is missing; --retry WORD computes those with "
-                   "that status again");
+                   " is finished: no cell is missing; --retry WORD computes cells with "
+                   "that status once more");
     screen.result(describe_sweep(file, catalogue, ""));
     return ExitCode::success;
   };
@@ -269,7 +271,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     const auto sweep = on_all(ranks, [&]() -> std::unique_ptr<Sweep> {
       before = std::make_unique<DataFile>(path);
       RunConfig config = sweep_config(*before, catalogue);
-      // Whatever has become of the files that it was computed from.
+      // A finished sweep does not need its input files any more.
       if (ranks.alone() && cells.retry.empty() &&
           before->text_attribute("", "status") != "running" &&
           StatusCounts(*before)[Status::missing] == 0)
@@ -279,15 +281,14 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
         config.options.resolve("checkpoint-every", *options.checkpoint_every);
       if (cells.keep_going) config.options.resolve("keep-going", true);
       require_files(Cells(config), "resume where the sweep was begun, or where its files are");
-      Workers alone(1);  // how many are wanted is in the file
+      Workers alone(1);  // the number of threads is in the file
       auto made =
           blaming_file(path, [&] { return std::make_unique<Sweep>(config, catalogue, alone); });
       if (before->text_attribute("sweep", "hash") != made->cells.hash())
         throw InputError(path +
-                         " was begun by a program whose options are others: its sweep has "
-                         "the hash " +
+                         " was begun by a program with other options: the hash of its sweep is " +
                          before->text_attribute("sweep", "hash").value_or("(none)") +
-                         ", here it is " + made->cells.hash());
+                         ", but here it is " + made->cells.hash());
       return made;
     });
     if (!sweep) return report_finished(*before);
@@ -300,7 +301,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       return ExitCode::success;
     }
     Ledger ledger;
-    // Who was killed between the last cell and the file's end still has that to do.
+    // A sweep that was killed between its last cell and the end still has to be closed.
     const bool closed = before->text_attribute("", "status") != "running";
     Provenance provenance;
     const auto file = on_all(ranks, [&]() -> std::unique_ptr<TrajectoryFile> {
@@ -309,14 +310,14 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       FileContents contents(sweep->cells, before->text_attribute("sweep", "files").value_or(""),
                             "when the sweep was begun");
       contents.add({sweep->cells, text_of(layout, "sweep", "files"), "now"});
-      // A file that is finished may be read-only.
+      // A finished file may be read-only.
       Ledger at_hand;
       find_missing(*before, *sweep, again, at_hand);
       if (at_hand.left() == 0 && closed && ranks.alone()) return nullptr;
       auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
       opened->require(layout);
       require_axes(*before, layout);
-      // Only now no other process writes it; one may have computed more meanwhile.
+      // Search again: until the file was opened, another process may have computed more.
       find_missing(*before, *sweep, again, ledger);
       provenance.before = before->number_attribute("provenance", "wall_time").value_or(0);
       mark_resumed(*opened, times_resumed(*before) + 1);

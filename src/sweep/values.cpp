@@ -22,7 +22,7 @@ SweepValues::SweepValues(const DataFile& file, const std::string& name) {
   if (name == "status" || !file.has_dataset("status") ||
       file.dimensions(name) != file.dimensions("status"))
     return;
-  // When it diverged, and after how many steps, is known of a run that did.
+  // The time and the number of steps are also known for a run that diverged.
   const bool of_all = name == "stop_time" || name == "accepted_steps";
   for (const std::int64_t status : file.read("status").integers) {
     const auto word = static_cast<Status>(status);
@@ -31,7 +31,7 @@ SweepValues::SweepValues(const DataFile& file, const std::string& name) {
   }
   if (gone_.size() != numbers_.size())
     throw InputError("'" + file.path() + "' is damaged: " + name + " has " +
-                     std::to_string(numbers_.size()) + " elements, status has " +
+                     std::to_string(numbers_.size()) + " elements, but status has " +
                      std::to_string(gone_.size()));
 }
 
@@ -100,7 +100,7 @@ std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cel
     if (!file.has_dataset(name)) continue;
     const std::vector<std::string> dimensions = file.dimensions(name);
     const bool coordinate = (dimensions.size() == 1 && dimensions[0] == name) ||
-                            cells.is_coordinate(name);  // those of a shard are along `cell`
+                            cells.is_coordinate(name);  // in a shard, coordinates are along `cell`
     if (!coordinate && (dimensions == of_cell || dimensions == of_run)) names.push_back(name);
   }
   return names;
@@ -108,7 +108,8 @@ std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cel
 
 namespace {
 
-/// Has a variable more than one value? That an event happened in some cells alone counts as well.
+/// Returns whether a variable has more than one value. An event that happened only in some cells
+/// counts as well.
 bool varies(const DataFile& file, const std::string& name) {
   const DataArray array = file.read(name);
   const std::vector<double> values =

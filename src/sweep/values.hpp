@@ -10,7 +10,7 @@
 
 namespace popflow {
 
-/// A variable of a sweep's file with one number a cell or run, and how its numbers are shown.
+/// Variable of a sweep's file with one number per cell or run, and the format of its numbers.
 class SweepValues {
  public:
   SweepValues(const DataFile& file, const std::string& name);
@@ -19,18 +19,19 @@ class SweepValues {
 
   [[nodiscard]] std::size_t size() const { return numbers_.size(); }
   [[nodiscard]] double number(std::size_t i) const { return numbers_[i]; }
-  /// Words that the numbers stand for; empty for plain numbers.
+  /// Words for which the numbers stand; empty for plain numbers.
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 
-  /// To the last bit.
+  /// Formats a value exactly, to the last bit.
   [[nodiscard]] std::string exact(std::size_t i) const { return shown(i, false); }
-  /// As it is, rounded.
+  /// Formats a value, rounded.
   [[nodiscard]] std::string rounded(std::size_t i) const { return shown(i, true); }
-  /// How many of these runs there are and did not diverge; of how they ended, those that did, too.
+  /// Returns how many of these runs exist and did not diverge; for the status, runs that diverged
+  /// count, too.
   [[nodiscard]] std::size_t counted(std::size_t first, std::size_t count) const;
-  /// Summary of these values: the commonest word, or the median.
+  /// Returns a summary of these values: the most frequent word, or the median.
   [[nodiscard]] std::string together(std::size_t first, std::size_t count) const;
-  /// Summary as a number; NaN if there is none.
+  /// Returns the summary as a number; NaN if there is none.
   [[nodiscard]] double number_together(std::size_t first, std::size_t count) const;
 
  private:
@@ -42,11 +43,11 @@ class SweepValues {
   bool whole_ = false;
 };
 
-/// Variables with one number a cell or, beyond that, a run.
+/// Returns the variables with one number per cell or per run.
 std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cells);
 
-/// Default variable of a sweep: outcomes, else times of events, else the first
-/// observable.
+/// Returns the default variable of a sweep: outcomes, otherwise times of events, otherwise the
+/// first observable.
 std::string main_variable(const DataFile& file, const std::vector<std::string>& names);
 
 }  // namespace popflow

@@ -18,7 +18,7 @@ double bytes_a_row(const Table& table) {
 Sweep::Sweep(const RunConfig& config, const Catalogue& catalogue, Workers& workers)
     : cells(config), columns(cells, catalogue, workers) {
   if (config.options.has("reduce") && !cells.noisy())
-    throw UsageError("--reduce runs is for --mode sde and sgd; a flow has one run");
+    throw UsageError("--reduce runs is for --mode sde and sgd; a flow has a single run");
   if (config.options.has("reduce")) reduction.emplace(columns, cells.runs());
 }
 

@@ -7,7 +7,7 @@ namespace popflow {
 
 namespace {
 
-/// Entries of one column of some rows, as the file's type.
+/// Returns the entries of one column of some rows, in the file's type.
 template <class T>
 std::vector<T> gather(const Column& column, std::span<const double> rows, std::size_t width) {
   const std::size_t count = rows.size() / width;
@@ -37,7 +37,7 @@ void SweepWriter::write(const Batch& batch) {
   if (batch.runs.count == 0) return;
   const std::lock_guard lock(mutex_);
   const auto begin = std::chrono::steady_clock::now();
-  // Each cell's own values are the same whichever of its runs brings them.
+  // All runs of a cell bring the same values of the cell itself.
   write_table(columns_.of_cell, "", batch.runs.first / runs_, batch.cell_rows);
   if (reduction_ != nullptr)
     reduce(batch);

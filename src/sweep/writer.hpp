@@ -12,16 +12,16 @@
 
 namespace popflow {
 
-/// Writes rows to a sweep's file, each run's status last: it says that the others are there. Of a
-/// reduction, cells as soon as all their runs have come. Thread-safe.
+/// Writes rows to a sweep's file; each run's status last, which marks the others as present. With a
+/// reduction, writes each cell as soon as all its runs have arrived. Thread-safe.
 class SweepWriter final : public BatchWriter {
  public:
-  /// Puts everything on the disk every so many seconds.
+  /// Synchronises the file to the disk at regular intervals.
   SweepWriter(TrajectoryFile& file, const Cells& cells, const SweepColumns& columns,
               const Reduction* reduction, double sync_every);
 
   void write(const Batch& batch) override;
-  /// Seconds that writing has taken so far.
+  /// Returns the seconds that writing has taken so far.
   [[nodiscard]] double seconds() const { return seconds_.count(); }
 
  private:
@@ -34,7 +34,7 @@ class SweepWriter final : public BatchWriter {
   TrajectoryFile& file_;
   const SweepColumns& columns_;
   const Reduction* reduction_;
-  std::uint64_t runs_;  ///< of a cell
+  std::uint64_t runs_;  ///< runs per cell
   std::mutex mutex_;
   std::map<std::uint64_t, Reduction::Cell> open_;
   std::chrono::duration<double> seconds_{0};

@@ -124,8 +124,8 @@ def test_a_refusal_says_what_is_allowed_and_nothing_else():
                 (["verify", "markov", "--method", "foo"], "rk4, euler", "heun"),
                 (["run", "markov", "--threads", 2**64], "from 1 to 1024", "no larger"),
                 (["compare", "markov", "--rungs", "sgd,svag:1e300"], "L from 1 to 1000000", "at least"),
-                (["run", "linear-attention", "--init-scale", 1e-320], "--t-end sets", "default end"),
-                (["verify", "linear-attention", "--init-scale", 1e-320], "--t-end sets", "FAILS")):
+                (["run", "linear-attention", "--init-scale", 1e-320], "give --t-end", "default end"),
+                (["verify", "linear-attention", "--init-scale", 1e-320], "give --t-end", "FAILS")):
             told = popflow(*words, folder=folder, code=2).err
             check(allowed in told and other not in told, told)
         # The default end is too late for a number, but none is asked for.

@@ -78,7 +78,7 @@ def test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates():
               "the cell's command")
         done = popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "--kernel", "lanes",
                        "--keep-going", "-o", "refused.h5", folder=folder, code=0)
-        check("refused, as the cell coordinates = support: --kernel lanes: there are none" in done.err,
+        check("refused, for example the cell coordinates = support: --kernel lanes: no SIMD lanes exist" in done.err,
               f"why a cell is refused: {done.err}")
         popflow("sweep", "scb", "--over", "coordinates=signal,support", *few, "-o", "mixed.h5",
                 folder=folder, code=0)

@@ -120,11 +120,11 @@ def test_coordinates():
             1e-10,
         ]
         full, ended = run(folder, *words, "--coordinates", "full", name="full.h5")
-        check("reduced coordinates alone" not in ended.err + ended.out, ended.err)
+        check("reduced coordinates only" not in ended.err + ended.out, ended.err)
         for coordinates in ("signal", "support"):
             path, ended = run(folder, *words, "--coordinates", coordinates)
             said = " ".join((ended.err + ended.out).split())
-            check("reduced coordinates alone" in said, said)
+            check("reduced coordinates only" in said, said)
             # Directions of a subspace.
             check(
                 np.all(read(path, "sharpness") <= read(full, "sharpness") * (1 + 1e-5)),

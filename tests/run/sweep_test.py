@@ -276,7 +276,7 @@ def test_refused_cells_are_marked_or_end_the_sweep():
         # A sweep that ended elsewhere keeps what it has, and goes on without those cells.
         late = [*over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,3,10"), "--t-end", 1]
         ended = popflow("sweep", "scb", *late, "-o", "d.h5", folder=folder, code=2)
-        check("also in 'resume'" in " ".join(ended.err.split()), ended.err)
+        check("so does 'resume --keep-going'" in " ".join(ended.err.split()), ended.err)
         popflow("resume", "d.h5", folder=folder, code=2)
         popflow("resume", "d.h5", "--keep-going", folder=folder, code=0)
         path = sweep("scb", *late, "--keep-going", folder=folder, name="e.h5")
@@ -296,7 +296,7 @@ def test_what_is_wrong_with_all_cells_leaves_no_file():
     with Folder() as folder:
         words = ["sweep", "markov", "--over", "w0=-1,1", "--t-end", 1, "-o", "a.h5"]
         ended = popflow(*words, "--kernel", "lanes", "--stop-when", "steady", folder=folder, code=2)
-        check("--kernel lanes: there are none" in ended.err and not os.listdir(folder),
+        check("--kernel lanes: no SIMD lanes exist" in ended.err and not os.listdir(folder),
               f"{ended.err} {os.listdir(folder)}")
         popflow(*words, "--stop-when", "steady", folder=folder, code=0)
 
@@ -440,7 +440,7 @@ def test_a_start_from_a_file_takes_the_place_of_an_option():
 
 
 def test_nothing_is_no_axis():
-    check_refused("sweep", {("markov", "--over", ""): "--over is empty; an axis has the form"})
+    check_refused("sweep", {("markov", "--over", ""): "--over is empty; an axis must have the form"})
     with Folder() as folder:
         said = popflow("sweep", "markov", "--p", 1, "--keep-going", "-o", "s.h5", folder=folder).err
         check("refused: --p is 1" in said, said)
@@ -473,7 +473,7 @@ def test_info():
                      3, folder=folder)
         text = popflow("info", path, code=0).out
         for part in ("w0: 2 values, -1 and 1", "4, 3 runs each", "complete: 12 complete",
-                     "outcome (of the runs: the median, or the commonest)"):
+                     "outcome (median or most frequent word over the runs)"):
             check(part in text, text)
         check("\nloss" in popflow("info", path, "--of", "loss", code=0).out, "--of loss")
         lines = popflow("info", path, "--csv", code=0).out.splitlines()
@@ -482,7 +482,7 @@ def test_info():
         values = [float(line.split(",")[column]) for line in lines[1:]]
         check(np.array_equal(values, datasets(path)["loss"].ravel()), "csv to the last bit")
         for words_given, said in {("--cell", "w0=3,seed=1"): "the nearest is 1",
-                                  ("--cell", "w0=1"): "does not say which seed",
+                                  ("--cell", "w0=1"): "does not determine seed",
                                   ("--of", "los"): "did you mean 'loss'?"}.items():
             ended = popflow("info", path, *words_given, code=2)
             check(said in ended.err, ended.err)
@@ -519,7 +519,7 @@ def test_info_leaves_out_runs_that_diverged():
             check(loss.endswith("median of 12 runs" if runs == 12 else f"median of {runs} of 12 runs"),
                   loss)
             status = next(line for line in cell.splitlines() if line.startswith("status "))
-            check(status.endswith("commonest of 12 runs"), status)
+            check(status.endswith("most frequent of 12 runs"), status)
 
 
 def test_dry_run_says_what_it_will_need():
@@ -561,13 +561,13 @@ def test_runs_of_all_threads_have_to_fit_in_memory():
 
 def test_what_is_refused():
     check_refused("sweep", {
-        ("markov", "--over", "loss:w0=1,2"): "the name 'loss' is that of something else in the file",
-        ("markov", "--over", "e:w0=1,2"): "the name 'e' is that of something else in the file",
-        ("markov", "--over", "parameters:w0=1,2"): "the name 'parameters' is that of",
-        ("markov", "--over", "run:w0=1,2"): "'run' is a dimension of files itself",
+        ("markov", "--over", "loss:w0=1,2"): "the name 'loss' is in use for something else in the file",
+        ("markov", "--over", "e:w0=1,2"): "the name 'e' is in use for something else in the file",
+        ("markov", "--over", "parameters:w0=1,2"): "the name 'parameters' is in use for",
+        ("markov", "--over", "run:w0=1,2"): "'run' is a dimension that files have",
         ("markov", "--reduce", "runs"): "--reduce runs is for --mode sde and sgd",
         ("markov", "--over", "w1=1,2"): "did you mean 'w0'?",
-        ("markov", "--over", "w0=1,2", "--shard", "3/2"): "I goes from 1 to N, here 2",
+        ("markov", "--over", "w0=1,2", "--shard", "3/2"): "I must be from 1 to N, here 2",
         ("markov", "--over", "method=gradient_descent"): "the cell method = gradient_descent: ",
     })
     with Folder() as folder:

@@ -66,8 +66,8 @@ TEST_CASE("two dots are every whole number", "[fast][sweep]") {
   CHECK(numbers("seed=9007199254740990..9007199254740992") ==
         Numbers{9007199254740990, 9007199254740991, 9007199254740992});
   CHECK(refusal({"w0=1..5"}) ==
-        "--over w0=1..5: LO..HI is for whole numbers; --w0 takes real ones: LO:HI:N");
-  CHECK(refusal({"seed=5..1"}) == "--over seed=5..1: the range is empty: it must increase");
+        "--over w0=1..5: LO..HI is for whole numbers, but --w0 is a real number; use LO:HI:N");
+  CHECK(refusal({"seed=5..1"}) == "--over seed=5..1: the range decreases; it must increase");
   CHECK_THAT(refusal({"seed=1..1e9"}), Contains("1e+09 values; an axis has at most 1e+07"));
   CHECK_THAT(refusal({"seed=1.5..3"}), Contains("--seed is 1.5; it must be a whole number"));
 }
@@ -172,12 +172,12 @@ TEST_CASE("parameters of one label go together", "[fast][sweep]") {
   CHECK_FALSE(read.axes[1].indexed);
   CHECK(axes({"problem-seed=1,2"}).axes[0].dimension == "problem_seed");
   CHECK(refusal({"a:p=.1,.2", "a:q=.1,.2,.3"}) ==
-        "--over a:q=.1,.2,.3: parameters of one label go together and must have equally many "
-        "values; --p has 2, --q has 3");
+        "--over a:q=.1,.2,.3: parameters of one label change together, so they need equally many "
+        "values; --p has 2, but --q has 3");
   CHECK_THAT(refusal({"p=.1,.2", "p:q=.1,.2"}), Contains("another axis has the name 'p'"));
   CHECK_THAT(refusal({"p:q=.1,.2", "p=.1,.2"}), Contains("another axis has the name 'p'"));
   for (const char* label : {"1a", "", "a-b", "a b"})
-    CHECK_THAT(refusal({std::string(label) + ":p=.1,.2"}), Contains("must be letters, digits"));
+    CHECK_THAT(refusal({std::string(label) + ":p=.1,.2"}), Contains("must begin with a letter"));
 }
 
 TEST_CASE("sampled axes share one dimension", "[fast][sweep]") {
@@ -229,22 +229,22 @@ TEST_CASE("sampled points fill the square evenly", "[fast][sweep]") {
 }
 
 TEST_CASE("sampling without a number of points, or along a label, is refused", "[fast][sweep]") {
-  CHECK_THAT(refusal({"w0=-1:1"}), Contains("--samples says at how many points"));
+  CHECK_THAT(refusal({"w0=-1:1"}), Contains("give the number of points by --samples"));
   CHECK_THAT(refusal({"a:w0=-1:1"}, {5, 1}), Contains("share the dimension 'sample'"));
-  CHECK_THAT(refusal({"sample:w0=1,2"}), Contains("the dimension 'sample' is that of"));
+  CHECK_THAT(refusal({"sample:w0=1,2"}), Contains("the dimension 'sample' belongs to"));
   CHECK(axes({"sample:w0=-1:1"}, {5, 1}).axes[0].dimension == "sample");
 }
 
 TEST_CASE("wrong axes are refused with what is wrong", "[fast][sweep]") {
-  CHECK(refusal({"w0"}) == "--over w0: an axis has the form [LABEL:]PARAMETER=VALUES");
+  CHECK(refusal({"w0"}) == "--over w0: an axis must have the form [LABEL:]PARAMETER=VALUES");
   CHECK_THAT(refusal({"w0="}), Contains("no values after '='"));
-  CHECK_THAT(refusal({"w1=1,2"}), Contains("no parameter 'w1'; did you mean 'w0'?"));
+  CHECK_THAT(refusal({"w1=1,2"}), Contains("unknown parameter 'w1'; did you mean 'w0'?"));
   CHECK(refusal({"w0=1,a"}) ==
         "--over w0=1,a: --w0 is 'a'; it must be a number, from -1000 to 1000");
   CHECK_THAT(refusal({"w0=1,,2"}), Contains("--w0 is empty"));
   CHECK_THAT(refusal({"w0=1,nan"}), Contains("--w0 is nan"));
-  CHECK_THAT(refusal({"w0=1,1.0"}), Contains("the value 1 is there twice"));
-  CHECK_THAT(refusal({"w0=0,-0"}), Contains("the value -0 is there twice"));
+  CHECK_THAT(refusal({"w0=1,1.0"}), Contains("the value 1 occurs twice"));
+  CHECK_THAT(refusal({"w0=0,-0"}), Contains("the value -0 occurs twice"));
   CHECK_THAT(refusal({"p=.1,1.5"}), Contains("--p is 1.5; it must be a number, from 0 to 1"));
   CHECK_THAT(refusal({"bias=free,fre"}), Contains("--bias is 'fre'"));
   CHECK_THAT(refusal({"batch-size=1,1.5"}),
@@ -261,7 +261,7 @@ TEST_CASE("wrong axes are refused with what is wrong", "[fast][sweep]") {
   CHECK_THAT(refusal({"w0=1,2", "w0=3"}), Contains("--w0 is swept twice"));
   for (const std::string own : {"time", "save", "run", "cell"})
     CHECK_THAT(refusal({own + ":w0=1,2", own + ":e0=1,2"}),
-               Contains("'" + own + "' is a dimension of files itself"));
+               Contains("'" + own + "' is a dimension that files have"));
 }
 
 TEST_CASE("what changes no number cannot be swept", "[fast][sweep]") {
@@ -271,9 +271,9 @@ TEST_CASE("what changes no number cannot be swept", "[fast][sweep]") {
     CAPTURE(name);
     CHECK_THAT(refusal({std::string(name) + "=1,2"}), Contains("cannot be swept"));
   }
-  CHECK_THAT(refusal({"save-at=1,2"}), Contains("a list cannot be swept"));
+  CHECK_THAT(refusal({"save-at=1,2"}), Contains("lists cannot be swept"));
   for (const char* word : {"over=1", "samples=2", "reduce=runs", "shard=1/2"})
-    CHECK_THAT(refusal({word}), Contains("there is no parameter"));
+    CHECK_THAT(refusal({word}), Contains("unknown parameter"));
   for (const char* word : {"t-end=1,2", "rtol=1e-6,1e-8", "max-steps=10,20", "method=rk4,euler",
                            "problem-seed=1,2", "init-from=a.h5,b.h5", "learning-rate=.1,.2"})
     CHECK(refusal({word}) == "(accepted)");

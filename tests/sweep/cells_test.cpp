@@ -79,11 +79,11 @@ TEST_CASE("a cell is found by its values", "[fast][sweep]") {
   CHECK(all.find("w0=-1,q=.5,t_end=3") == 2);
   CHECK_THROWS_WITH(all.find("w0=.6,chain=1"),
                     "--cell w0=.6: w0 has no such value; the nearest is 0.5");
-  CHECK_THROWS_WITH(all.find("w0=1,p=.1"), Contains("does not say which p; 2 of its values fit"));
+  CHECK_THROWS_WITH(all.find("w0=1,p=.1"), Contains("does not determine p; 2 of its values fit"));
   CHECK_THROWS_WITH(all.find("w0=1,p=.1,q=.4"), Contains("no place of 'chain' has these values"));
-  CHECK_THROWS_WITH(all.find("w0=1"), Contains("does not say which p; it has 3 values"));
-  CHECK_THROWS_WITH(all.find("w0=1,e0=2"), Contains("'e0' is not swept; these are: w0, p, q"));
-  CHECK_THROWS_WITH(all.find("w0=1,chain=3"), Contains("the places of 'chain' go from 0 to 2"));
+  CHECK_THROWS_WITH(all.find("w0=1"), Contains("does not determine p; it has 3 values"));
+  CHECK_THROWS_WITH(all.find("w0=1,e0=2"), Contains("'e0' is not swept; swept are: w0, p, q"));
+  CHECK_THROWS_WITH(all.find("w0=1,chain=3"), Contains("the places on 'chain' are 0 to 2"));
   CHECK_THROWS_WITH(all.find("w0"), Contains("AXIS=VALUE"));
 }
 
@@ -182,8 +182,9 @@ TEST_CASE("a shard has cells from everywhere in the grid", "[fast][sweep]") {
 TEST_CASE("wrong shards are refused", "[fast][sweep]") {
   for (const char* text : {"1", "1/", "/2", "a/2", "1/2/3", "1/0", "-1/2", "1/2 ", ""})
     CHECK_THROWS_WITH(parse_shard(text), Contains("it must be I/N, two whole numbers"));
-  CHECK_THROWS_WITH(parse_shard("0/3"), Contains("I goes from 1 to N") && Contains("--array=1-3"));
-  CHECK_THROWS_WITH(parse_shard("4/3"), Contains("I goes from 1 to N, here 3"));
+  CHECK_THROWS_WITH(parse_shard("0/3"),
+                    Contains("I must be from 1 to N") && Contains("--array=1-3"));
+  CHECK_THROWS_WITH(parse_shard("4/3"), Contains("I must be from 1 to N, here 3"));
   CHECK(refusal({"w0=1,2"}, {"--shard", "1/3"}) == "--shard 1/3: the sweep has only 2 cells");
 }
 
@@ -195,18 +196,18 @@ TEST_CASE("a million million cells are counted, not expanded", "[fast][sweep]") 
   CHECK(part.size() == 1000000000);
   CHECK(part.number(999999999) < 1000000000000);
   CHECK_THAT(refusal({"w0=1:2:1000000", "e0=0:1:1000000", "b0=0:1:1000000"}),
-             Contains("there can be at most 2^53 runs in all"));
+             Contains("at most 2^53 runs are allowed in all"));
 }
 
 TEST_CASE("more cells than there can be are refused at once", "[fast][sweep]") {
   // Processor time: making the values takes some 7 s, and minutes under sanitizers.
   const std::clock_t began = std::clock();
   CHECK(refusal({"w0=-1:1:10000000", "e0=.1:1:10000000", "p=.1:.9:10000000"}) ==
-        "--over: 1e+21 cells; there can be at most 2^53 runs in all");
+        "--over makes 1e+21 cells; at most 2^53 runs are allowed in all");
   CHECK_THAT(refusal({"steps=1:1000000000:10000000:log", "seed=0:10000000:10000000",
                       "batch-size=1..9999999"},
                      {"--mode", "sgd"}),
-             Contains("there can be at most 2^53 runs in all"));
+             Contains("at most 2^53 runs are allowed in all"));
   CHECK(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC < 1);
 }
 
