@@ -21,7 +21,7 @@ namespace popflow {
 
 namespace {
 
-/// "3 to 7 and 9", at most a few ranges.
+/// Formats ranges as "3 to 7 and 9", at most a few.
 std::string ranges(const std::vector<std::pair<std::int64_t, std::int64_t>>& from_to) {
   constexpr std::size_t kMost = 5;
   std::vector<std::string> words;
@@ -38,9 +38,9 @@ std::string ranges(const std::vector<std::pair<std::int64_t, std::int64_t>>& fro
   return words.empty() ? last : text::join(words, ", ") + " and " + last;
 }
 
-/// The parts, and which of them each run of the whole is taken from.
+/// Parts of an ensemble, and the part from which each run of the whole is taken.
 struct Ensemble {
-  std::vector<Part> parts;  ///< by their first runs
+  std::vector<Part> parts;  ///< sorted by their first runs
   std::vector<Owner> owners;
 
   [[nodiscard]] std::int64_t first() const { return parts.front().first; }
@@ -58,8 +58,9 @@ void require_no_gaps(const std::vector<Part>& parts) {
   if (gaps.empty()) return;
   const bool one = gaps.size() == 1 && gaps[0].second - gaps[0].first == 1;
   throw InputError(std::string(one ? "run " : "runs ") + ranges(gaps) + (one ? " is" : " are") +
-                   " missing: the files hold runs " + std::to_string(parts.front().first) + " to " +
-                   std::to_string(end - 1) + " of an ensemble, and all in between must be there");
+                   " missing: the files have runs " + std::to_string(parts.front().first) + " to " +
+                   std::to_string(end - 1) +
+                   " of an ensemble; add the files with the missing runs");
 }
 
 /// Opens every file, and checks it against the first.
@@ -88,7 +89,7 @@ Ensemble look_at(const std::vector<std::string>& files) {
 
 // ---- Values.
 
-/// What all runs share must be the same in all files.
+/// Throws InputError unless the data that all runs share are the same in all files.
 void require_same_shared(const StoredFile& first, const StoredFile& other) {
   for (const PlacedVariable& variable : variables_of(first.layout())) {
     if (is_of_runs(variable)) continue;
@@ -98,13 +99,13 @@ void require_same_shared(const StoredFile& first, const StoredFile& other) {
     const bool of_problem = variable.path.starts_with("problem/");
     throw InputError("'" + other.path() + "' and '" + first.path() + "' differ in '" +
                      variable.path + "'; " +
-                     (of_problem ? "parts of one ensemble have the same problem"
-                                 : "parts of one ensemble share it"));
+                     (of_problem ? "parts of one ensemble must have the same problem"
+                                 : "parts of one ensemble must share these data"));
   }
 }
 
-/// The variables in which runs that several files have must be the same. When restart data are
-/// written may depend on the clock.
+/// Returns the variables that must be the same in runs that several files have. Restart data are
+/// left out, because the time at which they are written may depend on the clock.
 std::vector<UnitVariable> compared(const Part& part) {
   std::vector<UnitVariable> found;
   for (PlacedVariable& variable : variables_of(part.file.layout()))
@@ -113,7 +114,7 @@ std::vector<UnitVariable> compared(const Part& part) {
   return found;
 }
 
-// ---- What the whole says of itself.
+// ---- Attributes of the whole.
 
 Ending ending_of(const Ensemble& ensemble, const std::vector<std::string>& outcomes) {
   Together together;

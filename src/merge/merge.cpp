@@ -14,7 +14,7 @@ namespace popflow {
 
 namespace {
 
-/// What kind of file it is, by its mode: that of its run.
+/// Returns the kind of a file: the mode of its run.
 std::string mode_of(const std::string& path) {
   const DataFile file(path);
   if (file.text_attribute("", "format") != "popflow")
@@ -22,12 +22,13 @@ std::string mode_of(const std::string& path) {
   return file.text_attribute("", "mode").value_or("");
 }
 
-/// All files are open at once, and may be more than a process may have unless it asks.
+/// Raises the limit on open files: all files are open at once, and may be more than the default
+/// allows.
 void ask_for_descriptors() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &files);  // else opening one says what is wrong
+  (void)setrlimit(RLIMIT_NOFILE, &files);  // if this fails, opening a file reports the error
 }
 
 void check_output(const MergeOptions& options) {
@@ -46,15 +47,14 @@ ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& 
   if (kind_of(DataFile(options.files.front())) == FileKind::sweep)
     return merge_sweeps(options, catalogue, screen);
   if (options.allow_missing)
-    throw UsageError("--allow-missing is for files of sweeps; " + options.files.front() +
-                     " is not one");
+    throw UsageError("--allow-missing applies to files of sweeps only; " + options.files.front() +
+                     " is not a sweep");
   const std::string mode = mode_of(options.files.front());
   if (mode == "sde" || mode == "sgd") return merge_ensemble(options, screen);
-  throw InputError(
-      "'" + options.files.front() + "' " +
-      (mode == "compare" ? "is a comparison" : "holds one run of mode " + mode) +
-      "; what can be merged are shards of a sweep (--shard I/N) and parts of an ensemble "
-      "(run --mode sde or sgd with --first-run)");
+  throw InputError("'" + options.files.front() + "' " +
+                   (mode == "compare" ? "is a comparison" : "has a single run of mode " + mode) +
+                   "; 'merge' joins shards of a sweep (--shard I/N) and parts of an ensemble "
+                   "(run --mode sde or sgd with --first-run)");
 }
 
 }  // namespace popflow

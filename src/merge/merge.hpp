@@ -13,14 +13,14 @@ namespace popflow {
 struct MergeOptions {
   std::vector<std::string> files;  ///< in the order given; at least one
   std::string output;
-  bool force = false;          ///< replace an output that exists
-  bool allow_missing = false;  ///< of a sweep: cells that no file has are marked missing
+  bool force = false;          ///< replace an existing output
+  bool allow_missing = false;  ///< for sweeps: mark cells that are in no file as missing
   std::string command_line;    ///< as typed, for the file's history
 };
 
-/// Puts files that hold parts of one result into one. Throws InputError for files that are none or
-/// do not belong together, UsageError for an output that is one of them or exists, OutputError;
-/// then nothing is left behind. Interrupted, it leaves nothing either.
+/// Merges files with parts of one result into one file. Throws InputError for files that are no
+/// parts or do not belong together, UsageError for an output that exists or is one of the files,
+/// OutputError. After an error or an interruption nothing is left behind.
 ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& screen);
 
 }  // namespace popflow

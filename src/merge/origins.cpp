@@ -26,7 +26,7 @@ void Origins::add(const std::string& what, const StoredFile& file) {
     return text_of(file.layout(), "provenance", name);
   };
   history_.add(text_of(file.layout(), "", "history"));
-  // A file that was merged itself lists what it was merged from.
+  // A file that was itself merged lists its parts.
   const std::string parts = provenance("parts");
   parts_.add(!parts.empty() ? parts
                             : what + file.path() + ", " + provenance("host") + ", " +
@@ -44,7 +44,7 @@ void Origins::add(const std::string& what, const StoredFile& file) {
 
 std::string Origins::warning() const {
   if (versions_.text().find('\n') == std::string::npos) return "";
-  return "the parts were computed by different versions of the program: " + versions_.joined(", ");
+  return "different versions of the program computed the parts: " + versions_.joined(", ");
 }
 
 void Origins::describe(GroupSpec& layout, const std::string& command_line) const {

@@ -7,25 +7,25 @@
 
 namespace popflow {
 
-/// Where the parts of a merged file come from, for its history and its group `provenance`.
+/// Origins of the parts of a merged file, for its history and its group `provenance`.
 class Origins {
  public:
-  /// A file, after words for what it holds ("runs 0 to 9: ").
+  /// Adds a file, with words for its contents ("runs 0 to 9: ").
   void add(const std::string& what, const StoredFile& file);
 
-  /// Warning about parts that different programs computed; empty if there are none.
+  /// Returns a warning about parts that different programs computed; empty if there are none.
   [[nodiscard]] std::string warning() const;
 
-  /// Writes them into the layout of the whole.
+  /// Writes the origins into the layout of the whole.
   void describe(GroupSpec& layout, const std::string& command_line) const;
 
  private:
-  /// Lines of text, each once, in the order in which they came.
+  /// Lines of text, each once, in the order in which they were added.
   class Lines {
    public:
     void add(const std::string& text);
     [[nodiscard]] const std::string& text() const { return text_; }
-    /// In one line.
+    /// Returns all lines as one line.
     [[nodiscard]] std::string joined(const std::string& separator) const;
 
    private:

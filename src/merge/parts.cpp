@@ -19,7 +19,7 @@ namespace popflow {
 
 namespace {
 
-/// Options in which parts may differ: they change no number, or say which part it is.
+/// Returns whether parts may differ in an option: it changes no number, or says which part it is.
 bool may_differ(const std::string& option) {
   return option == "runs" || option == "first-run" || !decides_numbers(option);
 }
@@ -42,7 +42,8 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
-/// A name that the layouts do not share, or share with another meaning; empty if there is none.
+/// Returns a name that the layouts do not share, or share with another meaning; empty if there is
+/// none.
 std::string different_dimension(const GroupSpec& a, const GroupSpec& b, const std::string& path) {
   const auto full = [&](const std::string& name) { return path + name; };
   for (const DimensionSpec& one : a.dimensions) {
@@ -66,7 +67,7 @@ std::string different_dimension(const GroupSpec& a, const GroupSpec& b, const st
 void require_same_layout(const StoredFile& first, const StoredFile& other) {
   const auto refuse = [&](const std::string& name) {
     throw InputError("'" + other.path() + "' and '" + first.path() + "' differ in '" + name +
-                     "'; parts of one ensemble are laid out alike");
+                     "'; parts of one ensemble must have the same layout");
   };
   if (const std::string name = different_dimension(first.layout(), other.layout(), "");
       !name.empty())
@@ -87,8 +88,8 @@ void require_same_layout(const StoredFile& first, const StoredFile& other) {
       refuse(std::string("restart/") + layout);
 }
 
-/// The words of `not_default` with those options that say which runs there are put right, in the
-/// order of all options.
+/// Corrects, in the words of `not_default`, the options that determine which runs there are; keeps
+/// the order of all options.
 std::string renamed_changes(const std::string& words, bool several, bool from_later) {
   std::vector<std::string> old = text::split_words(words), changed;
   const Parameters known(run_options());
@@ -102,7 +103,7 @@ std::string renamed_changes(const std::string& words, bool several, bool from_la
   return joined(changed);
 }
 
-/// The text of a configuration with other values of some keys.
+/// Returns the text of a configuration with other values of some keys.
 std::string with_values(const std::string& config,
                         const std::map<std::string, std::string>& values) {
   std::string text;
@@ -131,27 +132,29 @@ Part read_part(const std::string& path) {
   if ((mode != "sde" && mode != "sgd") || run == nullptr ||
       run->coordinate != DimensionSpec::Coordinate::index)
     throw InputError("'" + path + "' is not a part of an ensemble: its mode is '" + mode +
-                     "'; parts have mode sde or sgd");
+                     "'; parts must have mode sde or sgd");
   part.first = run->first;
   const std::size_t runs = run->size;
   const GroupSpec* parameters = find_group(layout, "parameters");
   const Attribute* first =
       parameters == nullptr ? nullptr : find_attribute(*parameters, "first-run");
   if (find_group(layout, "sweep") != nullptr)
-    throw InputError("'" + path + "' holds a sweep, the others the runs of one ensemble");
+    throw InputError("'" + path + "' is a sweep, but the other files are parts of an ensemble");
   if (first == nullptr)
-    throw InputError("'" + path +
-                     "' was written by an older version of the program, whose ensembles have no "
-                     "parts: its group 'parameters' has no 'first-run'");
+    throw InputError(
+        "'" + path +
+        "' cannot be merged: an older version of the program wrote it, whose ensembles have no "
+        "parts (its group 'parameters' has no 'first-run')");
   const auto* number = std::get_if<std::int64_t>(&first->value);
   if (number == nullptr || *number != part.first || part.first < 0 ||
       part.first > std::int64_t{4294967295} || runs > 4294967295U)
-    throw InputError("'" + path + "' is damaged: its coordinate 'run' does not begin at its " +
-                     "parameter first-run");
+    throw InputError("'" + path +
+                     "' is damaged: its coordinate 'run' does not begin at its "
+                     "parameter 'first-run'");
   const auto of_runs = [&](std::size_t rows, const std::string& name) {
     if (rows % runs != 0)
       throw InputError("'" + path + "' is damaged: '" + name +
-                       "' has not equally many places for each run");
+                       "' does not have the same number of places for each run");
   };
   for (const PlacedVariable& variable : variables_of(layout))
     if (is_of_runs(variable)) of_runs(variable.shape.front(), variable.dimensions.front());
@@ -159,9 +162,9 @@ Part read_part(const std::string& path) {
   if (status == status_word(Status::running))
     throw InputError(
         "'" + path +
-        "' is still running, or was killed; let it end, or let 'resume' end it, before "
-        "it is merged");
-  // The message of an unfinished file says nothing of the runs in it that have ended.
+        "' is still running, or was killed; let it finish, or complete it by 'resume', before "
+        "merging");
+  // The message of an unfinished file does not describe its runs that have ended.
   if (!is_unfinished(status)) part.message = text_of(layout, "", "status_message");
   part.status = part.file.integers("status", runs);
   part.diverged_at = part.file.reals("diverged_at", runs);
@@ -176,14 +179,15 @@ void require_same_ensemble(const StoredFile& first, const StoredFile& other) {
     const std::string ours = text_of(first.layout(), "", name);
     const std::string its = text_of(other.layout(), "", name);
     if (ours != its)
-      throw InputError("'" + other.path() + "' has the " + name + " " + its + ", '" + first.path() +
-                       "' has " + ours + "; parts of one ensemble have the same");
+      throw InputError("'" + other.path() + "' has the " + name + " " + its + ", but '" +
+                       first.path() + "' has " + ours +
+                       "; parts of one ensemble must have the same");
   }
   const auto options = [](const StoredFile& file) {
     return recorded_options(file.path(), text_of(file.layout(), "parameters", "config"));
   };
   require_same_options(options(first), options(other), may_differ,
-                       "parts of one ensemble have the same");
+                       "parts of one ensemble must have the same");
   require_same_layout(first, other);
 }
 

@@ -30,8 +30,8 @@ void require_same_options(const RecordedOptions& first, const RecordedOptions& o
     for (const auto& [option, value] : recorded->values) options.insert(option);
   for (const std::string& option : options)
     if (!may_differ(option) && first.text(option) != other.text(option))
-      throw InputError("'" + other.path + "' has --" + option + " " + other.text(option) + ", '" +
-                       first.path + "' has " + first.text(option) + "; " + rule);
+      throw InputError("'" + other.path + "' has --" + option + " " + other.text(option) +
+                       ", but '" + first.path + "' has " + first.text(option) + "; " + rule);
 }
 
 }  // namespace popflow

@@ -6,20 +6,20 @@
 
 namespace popflow {
 
-/// Options that a file was computed with, as its configuration states them.
+/// Options with which a file was computed, as its configuration states them.
 struct RecordedOptions {
   std::string path;
   std::map<std::string, std::string> values;
 
-  /// "none" for an option without a value.
+  /// Returns the option's value; "none" if it has none.
   [[nodiscard]] std::string text(const std::string& option) const;
 };
 
 /// Reads the lines of a configuration.
 RecordedOptions recorded_options(const std::string& path, const std::string& config);
 
-/// Throws InputError that names an option in which two files differ, if it is not one of those that
-/// may. `rule` ends the sentence.
+/// Throws InputError that names an option in which two files differ, unless they may differ in it.
+/// `rule` ends the sentence.
 void require_same_options(const RecordedOptions& first, const RecordedOptions& other,
                           const std::function<bool(const std::string&)>& may_differ,
                           const std::string& rule);

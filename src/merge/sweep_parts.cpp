@@ -25,15 +25,16 @@ std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
     look_for_signals();
     const DataFile file(path);
     if (kind_of(file) != FileKind::sweep)
-      throw InputError("'" + path + "' is not a file of a popflow sweep, as '" + files.front() +
-                       "' is");
+      throw InputError("'" + path + "' is not a sweep of popflow, but '" + files.front() +
+                       "' is one");
     SweepPart& part = parts.emplace_back(path);
     require_complete(part.file);
     part.cells = std::make_unique<Cells>(sweep_config(file, catalogue));
     part.status = file.read("status").integers;
     const std::uint64_t each = part.cells->sweep().options.has("reduce") ? 1 : part.cells->runs();
     if (part.status.size() != part.cells->size() * each)
-      throw InputError("'" + path + "' is damaged: 'status' has another shape");
+      throw InputError("'" + path +
+                       "' is damaged: the shape of 'status' does not match its cells and runs");
   }
   return parts;
 }
@@ -42,16 +43,16 @@ namespace {
 
 void require_same_sweep(const SweepPart& first, const SweepPart& other) {
   if (first.cells->sweep().system != other.cells->sweep().system)
-    throw InputError("'" + other.path() + "' is a sweep of " + other.cells->sweep().system + ", '" +
-                     first.path() + "' of " + first.cells->sweep().system);
+    throw InputError("'" + other.path() + "' is a sweep of " + other.cells->sweep().system +
+                     ", but '" + first.path() + "' is a sweep of " + first.cells->sweep().system);
   require_same_options(
       recorded_options(first.path(), config_text(first.cells->sweep())),
       recorded_options(other.path(), config_text(other.cells->sweep())),
       [](const std::string& option) { return option == "over" || !decides_numbers(option); },
-      "files of one sweep agree in all options");
+      "files of one sweep must agree in all options");
 }
 
-/// The values of an axis in all parts: numbers in their order, words as they came.
+/// Returns the values of an axis in all parts: numbers sorted, words in the order of the files.
 std::string all_values(const std::vector<SweepPart>& parts, std::size_t axis) {
   const SweptParameter& first = parts.front().cells->axes()[axis].parameters.front();
   std::vector<std::string> words;
@@ -79,24 +80,25 @@ RunConfig whole_sweep(const std::vector<SweepPart>& parts) {
   std::optional<std::size_t> grows;
   for (const SweepPart& other : parts) {
     require_same_sweep(first, other);
-    // Whoever resumes the whole may come to cells that one part could do without.
+    // The whole may be resumed at cells that one of the parts was allowed to skip.
     if (other.cells->sweep().options.flag("keep-going")) config.options.resolve("keep-going", true);
     const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
     if (ours.size() != its.size() ||
         !std::equal(ours.begin(), ours.end(), its.begin(), same_parameters))
-      throw InputError("'" + other.path() + "' sweeps over other parameters than '" + first.path() +
-                       "', or in another order");
+      throw InputError("'" + other.path() + "' and '" + first.path() +
+                       "' have different swept parameters, or in a different order");
     for (std::size_t axis = 0; axis < ours.size(); ++axis) {
       if (same_values(ours[axis], its[axis])) continue;
       if (grows && *grows != axis)
         throw InputError("'" + other.path() + "' and '" + first.path() +
                          "' differ in the values of " + ours[*grows].dimension + " and of " +
                          ours[axis].dimension +
-                         "; sweeps can be merged that differ in one axis alone");
+                         "; sweeps can be merged only if they differ in a single axis");
       if (ours[axis].indexed)
         throw InputError("'" + other.path() + "' and '" + first.path() +
                          "' differ in the values along '" + ours[axis].dimension +
-                         "', where parameters change together; only axes of one parameter grow");
+                         "', where several parameters change together; only axes of a single "
+                         "parameter can be extended");
       grows = axis;
     }
   }
@@ -155,12 +157,13 @@ void require_all(const std::vector<Owner>& owners, const std::vector<SweepPart>&
     if (std::find(part.status.begin(), part.status.end(),
                   static_cast<std::int64_t>(Status::missing)) != part.status.end())
       unfinished += (unfinished.empty() ? "" : ", ") + ("'" + part.path() + "'");
-  throw InputError(std::to_string(missing) + " of " + std::to_string(owners.size()) +
-                   " cells are in none of the files" +
-                   (shards.empty() ? "" : ": shard " + shards + " of " + std::to_string(of)) +
-                   " (" + text::join(some, "; ") + (missing > 3 ? "; ..." : "") + ")" +
-                   (unfinished.empty() ? "" : "; 'resume' finishes " + unfinished) +
-                   "; --allow-missing marks them as missing, to be computed by 'resume' later");
+  throw InputError(
+      std::to_string(missing) + " of " + std::to_string(owners.size()) +
+      " cells are in none of the files" +
+      (shards.empty() ? "" : ": shard " + shards + " of " + std::to_string(of)) + " (" +
+      text::join(some, "; ") + (missing > 3 ? "; ..." : "") + ")" +
+      (unfinished.empty() ? "" : "; 'resume' completes " + unfinished) +
+      "; --allow-missing marks them as missing, so that 'resume' can compute them later");
 }
 
 }  // namespace popflow

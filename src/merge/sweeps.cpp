@@ -27,7 +27,7 @@ StatusCounts count_statuses(const std::vector<SweepPart>& parts, const std::vect
   return counts;
 }
 
-/// Says in the layout how far the whole has come.
+/// Sets the status of the whole in its layout.
 void describe_status(GroupSpec& layout, const StatusCounts& counts, bool of_runs) {
   if (Attribute* status = find_attribute(layout, "status"))
     status->value = std::string(counts[Status::missing] == 0 ? "complete" : "interrupted");
@@ -35,7 +35,7 @@ void describe_status(GroupSpec& layout, const StatusCounts& counts, bool of_runs
     said->value = std::to_string(counts.all()) + (of_runs ? " runs: " : " cells: ") + counts.text();
 }
 
-/// The variables in which cells that several files have must be the same.
+/// Returns the variables that must be the same in cells that several files have.
 std::vector<UnitVariable> compared(const SweepPart& part, const std::set<std::string>& shared) {
   std::vector<UnitVariable> found;
   for (PlacedVariable& variable : variables_of(part.file.layout()))
@@ -79,7 +79,7 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   const std::vector<PlacedVariable> variables = variables_of(first.file.layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const PlacedVariable& variable = variables[i];
-    // A shard's coordinates are not, nor states that are not alike.
+    // The coordinates of shards are not copied, nor states whose shapes differ.
     const bool kept = file.has(variable.path) && !whole.is_coordinate(variable.path);
     if (kept && is_of_cells(variable, *first.cells))
       copy_units(files, owners, variable.path, variable.variable->type,

@@ -38,7 +38,7 @@ std::vector<Owner> find_owners(const FileParts& parts, std::uint64_t units, bool
 
 namespace {
 
-/// Bytes of a variable that are put together in memory at a time.
+/// Bytes of a variable that are collected in memory at a time.
 constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
 
 template <class Number>
@@ -61,12 +61,12 @@ void write(TrajectoryFile& to, const std::string& name, NumberType type, std::si
   }
 }
 
-/// Copies a variable of the units that `owners` are of, the first of which has number `first`.
+/// Copies a variable of the units that `owners` own, the first of which has number `first`.
 void copy_piece(const FileParts& parts, std::span<const Owner> owners, const std::string& name,
                 NumberType type, std::size_t width, std::uint64_t first, TrajectoryFile& to) {
   const std::size_t row = width * bytes_of(type);
   std::vector<char> piece(row * owners.size());
-  // Stretches of units that are somebody's, so that what nobody has keeps its blanks.
+  // Only consecutive units with an owner are written; the others keep their fill values.
   for (std::size_t i = 0; i < owners.size();) {
     if (owners[i].nobody()) {
       ++i;
@@ -75,7 +75,7 @@ void copy_piece(const FileParts& parts, std::span<const Owner> owners, const std
     std::size_t end = i;
     while (end < owners.size() && !owners[end].nobody()) ++end;
     for (std::size_t unit = i; unit < end;) {
-      // As many as follow one another in one part, too.
+      // Read together the units that are consecutive in one part, too.
       const Owner from = owners[unit];
       std::size_t together = 1;
       while (unit + together < end && owners[unit + together].part == from.part &&
@@ -90,7 +90,8 @@ void copy_piece(const FileParts& parts, std::span<const Owner> owners, const std
   }
 }
 
-/// Has a variable the same numbers of a unit in both parts, in the runs that both have?
+/// Returns whether a variable has the same numbers for a unit in both parts, in the runs that both
+/// have.
 bool same_unit(const FilePart& a, std::uint64_t in_a, const FilePart& b, std::uint64_t in_b,
                const UnitVariable& of) {
   const PlacedVariable& variable = of.variable;
@@ -122,8 +123,8 @@ void require_same_overlaps(const FileParts& parts, const std::vector<Owner>& own
       for (const UnitVariable& of : variables)
         if (!same_unit(part, unit, its, owner.unit, of))
           throw InputError(unit_name(part.places[unit]) + " is in '" + its.path() + "' and in '" +
-                           part.path() + "', and they differ in '" + of.variable.path +
-                           "'; it has the same bits wherever it was computed");
+                           part.path() + "', but they differ in '" + of.variable.path +
+                           "'; both must have the same bits");
     }
   }
 }

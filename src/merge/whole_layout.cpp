@@ -15,14 +15,14 @@ namespace popflow {
 
 namespace {
 
-/// Are a variable's dimensions first those of cells?
+/// Returns whether a variable's first dimensions are those of cells.
 bool begins_with(const std::vector<std::string>& dimensions,
                  const std::vector<std::string>& cells) {
   return dimensions.size() >= cells.size() &&
          std::equal(cells.begin(), cells.end(), dimensions.begin());
 }
 
-/// What a variable holds of each cell: numbers of a type, along dimensions beyond the cells' own.
+/// Numbers of a variable for each cell: their type, and their dimensions beyond those of the cells.
 struct OfCell {
   NumberType type = NumberType::float64;
   std::vector<const DimensionSpec*> dimensions;  ///< in the file's layout
@@ -37,7 +37,8 @@ struct OfCell {
   }
 };
 
-/// What a file holds of each cell, by the names of its variables; not so coordinates.
+/// Returns the numbers that a file has for each cell, by the names of its variables, without
+/// coordinates.
 std::map<std::string, OfCell> held_of_cells(const StoredFile& file, const Cells& cells) {
   const GroupSpec& root = file.layout();
   const std::vector<std::string> own = cell_dimensions(cells);
@@ -52,10 +53,10 @@ std::map<std::string, OfCell> held_of_cells(const StoredFile& file, const Cells&
   return found;
 }
 
-/// The attributes of a file that list states and passages.
+/// Attributes of a file that list states and passages.
 constexpr std::array<const char*, 2> kListsOfStates = {"state_fields", "passages"};
 
-/// Leaves out the variables of cells that are not `shared`, with the dimensions that they alone
+/// Leaves out the variables of cells that are not `shared`, with the dimensions that only they
 /// have.
 void keep_shared(GroupSpec& layout, const std::vector<std::string>& cells,
                  const std::set<std::string>& shared) {
@@ -76,8 +77,8 @@ void keep_shared(GroupSpec& layout, const std::vector<std::string>& cells,
   }
 }
 
-/// A parameter as all files have it, with what was settled for all of their cells; null if they
-/// differ.
+/// Returns a parameter that all files share, as given or as determined for all of their cells; null
+/// if they differ.
 const Attribute* alike(const std::vector<SweepPart>& parts, const std::string& parameter) {
   const Attribute* found = nullptr;
   for (const SweepPart& part : parts)

@@ -10,17 +10,17 @@
 
 namespace popflow {
 
-/// Has a variable numbers for each cell, and for each run of it?
+/// Returns whether a variable has numbers for each cell or for each run of a cell.
 bool is_of_cells(const PlacedVariable& variable, const Cells& cells);
 bool is_of_runs(const PlacedVariable& variable, const Cells& cells);
 
-/// The variables of cells that the whole has: those of all files, and states and passages only if
-/// they are alike in all, as in a sweep of the whole. Files of earlier versions have more, for
-/// final values that no cell can have.
+/// Returns the variables of cells that the whole has: those of all files, and states and passages
+/// only if they have one shape in all files, as in a single large sweep. Files of earlier versions
+/// have more, for final values that no cell can have.
 std::set<std::string> shared_variables(const std::vector<SweepPart>& parts, const Cells& whole);
 
-/// The layout of the whole, from that of the first part: axes in the place of its cells, and the
-/// variables of cells that all have.
+/// Returns the layout of the whole, made from that of the first part: axes in place of its cells,
+/// and the variables of cells that all parts have.
 GroupSpec whole_layout(const std::vector<SweepPart>& parts, const Cells& whole,
                        const FileContents& contents, const std::set<std::string>& shared);
 

@@ -76,7 +76,7 @@ def test_what_is_read_is_not_replaced():
                 (["plot", "a.h5", "--script", "a.h5"], "plot"),
                 (["plot", "a.h5", "--style", "a.txt", "-o", "a.txt"], "--style")):
             err = said(*words, "--force", code=2, folder=folder)
-            check(f"is a file that {reader} reads" in err and "another name" in err, err)
+            check(f"is also an input: {reader} reads it" in err and "another name" in err, err)
         after = {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
         check(before == after, "a file was replaced")
 

@@ -69,7 +69,7 @@ def test_shards_merge_into_the_whole():
             check(attribute(in_folder("partly.h5"), "status") == "interrupted", "status")
             said = popflow("merge", in_folder("partly.h5"), parts[0], "-o", in_folder("again.h5"),
                            code=3).err
-            check("'resume' finishes" in said and "partly.h5" in said, said)
+            check("'resume' completes" in said and "partly.h5" in said, said)
             popflow("merge", in_folder("partly.h5"), late, parts[0], "-o", in_folder("again.h5"),
                     code=0)
             check_same_file(in_folder("again.h5"), whole)
@@ -206,9 +206,9 @@ def test_what_does_not_belong_together_is_refused():
         for name, args in made.items():
             popflow("sweep", *args, "--t-end", 0.1, "-o", in_folder(name + ".h5"), "--quiet", code=0)
         popflow("run", "markov", "--t-end", 1, "-o", in_folder("run.h5"), "--quiet", code=0)
-        for name, sentence in {"other-option": "--p 0.3", "other-axes": "other parameters",
-                               "two-differ": "one axis alone", "other-system": "a sweep of joma",
-                               "run": "not a file of a popflow sweep"}.items():
+        for name, sentence in {"other-option": "--p 0.3", "other-axes": "different swept parameters",
+                               "two-differ": "a single axis", "other-system": "a sweep of joma",
+                               "run": "is not a sweep of popflow"}.items():
             ended = popflow("merge", in_folder("a.h5"), in_folder(name + ".h5"), "-o",
                             in_folder("out.h5"), code=3)
             check(sentence in ended.err, f"{name}: {ended.err}")

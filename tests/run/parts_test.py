@@ -230,7 +230,7 @@ def test_files_that_do_not_belong_together():
 
         refused([a, copy(b, folder, "killed", kill)], "still running, or was killed")
         refused([a, b], "exists; --force", output=c, code=2)
-        refused([a, b], "is a file that merge reads", output=a, code=2, force=True)
+        refused([a, b], "is also an input: merge reads it", output=a, code=2, force=True)
         merged, _ = merge(folder, "merged", a, b)
         refused([a, b, c], "exists; --force", output=merged, code=2)
         popflow("merge", a, b, c, "-o", merged, "--force", code=0)

@@ -186,7 +186,7 @@ def test_what_is_refused():
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--t-end", "1", "-o", path, code=0)
         check("--style" in popflow("plot", path, "--style", "a.mplstyle", code=2).err, "--style")
-        check("is a file that plot reads" in popflow("plot", path, "-o", path, code=2).err, "-o replaces")
+        check("is also an input: plot reads it" in popflow("plot", path, "-o", path, code=2).err, "-o replaces")
 
 
 def test_what_is_there_is_replaced_by_force_alone():
@@ -203,7 +203,7 @@ def test_what_is_there_is_replaced_by_force_alone():
             err = popflow("plot", "run.h5", *words, folder=folder, code=2).err
             check(f"the output {name} exists; --force replaces it" in err, err)
         err = popflow("plot", "drawn.pdf", "--script", "new.py", "--force", folder=folder, code=2).err
-        check("the output drawn.pdf is a file that plot reads" in err, err)
+        check("the output drawn.pdf is also an input: plot reads it" in err, err)
         check(sorted(os.listdir(folder)) == ["drawn.pdf", "old.py", "run.h5", "run.pdf"], "stubs")
         for name, text in before.items():
             with open(os.path.join(folder, name), encoding="utf-8") as file:

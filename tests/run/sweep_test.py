@@ -282,7 +282,7 @@ def test_refused_cells_are_marked_or_end_the_sweep():
         path = sweep("scb", *late, "--keep-going", folder=folder, name="e.h5")
         check_same_data(os.path.join(folder, "d.h5"), path)
         popflow("run", "markov", "--t-end", "1", "-o", "run.h5", folder=folder, code=0)
-        check("is for files of sweeps" in
+        check("applies to files of sweeps only" in
               popflow("resume", "run.h5", "--keep-going", folder=folder, code=2).err, "of a run")
         # What only the integrator refuses, too.
         path = sweep("scb", *over("method=dopri5,rosenbrock4"), *SCB, "--t-end", 1, "--keep-going",
