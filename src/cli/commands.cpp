@@ -86,8 +86,7 @@ Screen screen_for_ranks(const Program& program, const Parameters& options) {
 Screen screen_for_one(const Program& program, const std::string& command,
                       const Parameters& options) {
   Screen screen = screen_for(program, options);
-  if (const std::string warning = warning_of_ranks(command); !warning.empty())
-    screen.warning(warning);
+  if (const std::string warning = ranks_warning(command); !warning.empty()) screen.warning(warning);
   return screen;
 }
 

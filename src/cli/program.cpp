@@ -140,7 +140,7 @@ int run_program(int argc, char** argv, const Catalogue& systems) {
   } catch (const UsageError& error) {
     // The exit code is 0 because a launcher kills all ranks when one fails, even the first one,
     // which reports the error.
-    if (is_said_by_first_rank()) return 0;
+    if (first_rank_reports()) return 0;
     report(error.what());
     return static_cast<int>(error.code());
   } catch (const Error& error) {

@@ -9,14 +9,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Seconds of work that a thread claims at a time, and after which it gives back the rest.
+/// Seconds of work that a thread claims at a time, and seconds after which it gives back the rest.
 constexpr double kClaim = 0.005;
 constexpr double kPatience = 0.02;
 constexpr std::uint64_t kMostRuns = 4096;
 
-/// `fair` is how many runs each thread would have if all had equally many.
+/// Claims and computes runs until none are left. `fair` is the number of runs of each thread if
+/// they are shared equally.
 void work(Exchange& exchange, RunComputer& computer, std::uint64_t fair) {
-  // Runs that go together are claimed together, unless that leaves other threads idle.
+  // Runs that move together are claimed together, unless other threads would have nothing to do.
   const auto together = [&] { return std::min<std::uint64_t>(computer.together(), fair); };
   std::uint64_t most = std::max<std::uint64_t>(1, together());
   while (const auto range = exchange.claim(most)) {

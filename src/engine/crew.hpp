@@ -10,7 +10,7 @@
 
 namespace popflow {
 
-/// Computes runs, for one thread: the runs of a file, or those of a sweep's cells.
+/// Computes runs of a file, or of the cells of a sweep, on one thread.
 class RunComputer {
  public:
   RunComputer() = default;
@@ -18,28 +18,29 @@ class RunComputer {
   RunComputer& operator=(const RunComputer&) = delete;
   virtual ~RunComputer() = default;
 
-  /// Computes runs of a range from its first on: those that go together, and more of them as long
-  /// as `patient` says so. The batch tells how many; those that were interrupted may be among them.
+  /// Computes runs from the start of a range: first those that move together, then more as long as
+  /// `patient` returns true. The batch contains the number of computed runs; interrupted runs may
+  /// be among them.
   virtual Batch compute(RunRange range, const std::function<bool()>& patient) = 0;
-  /// How many runs go together, as far as that is known.
+  /// Number of runs that are best computed together, as far as it is known.
   [[nodiscard]] virtual std::size_t together() const = 0;
 };
 
-/// Threads of a rank, and how each of them computes runs.
+/// Threads of a rank, and the way in which each of them computes runs.
 struct Crew {
   Workers& workers;
-  std::uint64_t runs = 0;  ///< in all
-  /// With fewer runs than that to compute, all threads share the work within each.
+  std::uint64_t runs = 0;  ///< total number of runs
+  /// If fewer runs than this are to be computed, all threads share the work within each run.
   std::uint64_t few = 0;
-  /// A computer for one thread; `workers` serve what is parallel within a run. It looks at the
-  /// exchange for whether it is to stop.
+  /// Creates the computer of one thread. `workers` are for parallel work within a run. The computer
+  /// asks the exchange whether it must stop.
   std::function<std::unique_ptr<RunComputer>(Workers& workers, Exchange& exchange)> computer;
 };
 
-/// Computes on all threads of the crew what the exchange offers, until it offers nothing. A thread
-/// claims runs for some milliseconds of work and gives back what takes longer, so that runs of
-/// microseconds and runs of minutes both keep all threads busy. With `shared` the threads share the
-/// work within each run instead. Rethrows what a run throws.
+/// Computes the runs that the exchange offers, on all threads of the crew, until none are left. A
+/// thread claims runs for some milliseconds of work and gives back the rest, so that runs of
+/// microseconds and of minutes both keep all threads busy. If `shared`, the threads share the work
+/// within each run instead. Rethrows exceptions of runs.
 void compute_all(Exchange& exchange, const Crew& crew, bool shared);
 
 }  // namespace popflow

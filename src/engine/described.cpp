@@ -10,8 +10,8 @@ namespace popflow {
 
 namespace {
 
-/// "population loss at the end, in nats", "distance of (u, U) at the end (NaN: none)": what a
-/// meaning adds comes after.
+/// Inserts " at the end" before additions to a meaning: "population loss at the end, in nats",
+/// "distance of (u, U) at the end (NaN: none)".
 std::string at_the_end(const std::string& meaning) {
   std::size_t rest = 0, opened = 0, depth = 0;
   for (; rest < meaning.size(); ++rest) {
@@ -24,8 +24,8 @@ std::string at_the_end(const std::string& meaning) {
   return meaning.substr(0, rest) + " at the end" + meaning.substr(rest);
 }
 
-/// With symbol and source: where a value's equation is, in the system's own source, unless it says
-/// more.
+/// Variable with symbol and source. If `source` does not name the document, the equation is in the
+/// system's own source.
 VariableSpec sourced(const std::string& name, std::vector<std::string> dimensions,
                      const std::string& meaning, const std::string& symbol,
                      const std::string& source, const SystemInfo& system) {
@@ -80,11 +80,11 @@ VariableSpec statistic_of(const std::string& quantity, const std::string& suffix
 
 VariableSpec time_of(const EventInfo& event, std::vector<std::string> dimensions) {
   return variable("time_of_" + event.name, std::move(dimensions),
-                  "flow time at which it happened (NaN: it did not): " + event.meaning);
+                  "flow time of the event (NaN: it did not happen): " + event.meaning);
 }
 
 VariableSpec kinds_of(const std::vector<std::string>& events, std::vector<std::string> dimensions) {
-  return flags("kind", std::move(dimensions), "what happened (-1: nothing yet)", events);
+  return flags("kind", std::move(dimensions), "kind of event (-1: none yet)", events);
 }
 
 std::vector<std::string> outcome_words(const SystemInfo& system) {
@@ -118,7 +118,7 @@ std::vector<std::string> names_of(const std::vector<ObservableInfo>& observables
 const FieldInfo& field_info(const System& system, const std::string& name) {
   for (const FieldInfo& info : system.info().fields)
     if (info.name == name) return info;
-  throw std::logic_error(system.info().name + " records a field it does not describe: " + name);
+  throw std::logic_error(system.info().name + " records a field without a description: " + name);
 }
 
 std::size_t field_size(const System& system, const FieldInfo& field) {

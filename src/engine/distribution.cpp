@@ -25,14 +25,16 @@ double seconds_since(Clock::time_point begin) {
 }
 
 enum Tag : int {
-  kRequest,  ///< to the first rank: work, please; about how many runs it can do in kGrant
-  kResult,   ///< to the first rank: runs, and their rows
-  kReturn,   ///< to the first rank: ranges that nobody here has begun
-  kDone,     ///< to the first rank: there is nobody at work here any more
-  kFailed,   ///< to the first rank: exit code and sentence, then kDone
-  kGrant,    ///< from the first rank: a range
-  kRecall,   ///< from the first rank: give back what nobody has begun
-  kEnd,      ///< from the first rank: all is done (1), or has to stop and nothing follows (0)
+  kRequest,  ///< to the first rank: a request for work, with the number of runs for one
+             ///< kGrantSeconds
+  kResult,   ///< to the first rank: computed runs and their rows
+  kReturn,   ///< to the first rank: ranges that no thread has begun
+  kDone,     ///< to the first rank: this rank has no work left
+  kFailed,   ///< to the first rank: exit code and message of an error; kDone follows
+  kGrant,    ///< from the first rank: a range of runs
+  kRecall,   ///< from the first rank: give back all ranges that no thread has begun
+  kEnd,      ///< from the first rank: everything is computed (1), or the rank must stop without a
+             ///< reply (0)
 };
 
 /// Seconds of work that a rank is granted at a time.
@@ -40,7 +42,7 @@ constexpr double kGrantSeconds = 0.1;
 
 using Microseconds = std::chrono::microseconds;
 
-/// How long the speaking thread waits when nothing has come: longer and longer.
+/// Pause of the communicating thread while no message arrives; each pause is longer than the last.
 class Patience {
  public:
   void heard() { pause_ = kShortest; }
@@ -52,7 +54,7 @@ class Patience {
   Microseconds pause_ = kShortest;
 };
 
-/// Threads of one process at work; what they cannot get now they wait for.
+/// Threads of one process that compute runs. A thread that finds no work waits for it.
 class Team : public Exchange {
  public:
   explicit Team(Ledger& ledger) : ledger_(ledger) {}
@@ -64,7 +66,7 @@ class Team : public Exchange {
       if (ended_.load()) return std::nullopt;
       std::unique_lock lock(mutex_);
       ++waiting_;
-      // Signals wake nobody, so that everybody looks now and then.
+      // Signal handlers cannot notify a condition variable, so waiting threads check regularly.
       more_.wait_for(lock, std::chrono::milliseconds(5));
       --waiting_;
     }
@@ -78,7 +80,7 @@ class Team : public Exchange {
     return stop_.load(std::memory_order_relaxed) || InterruptGuard::signal() != 0;
   }
 
-  /// There will be no more work.
+  /// Declares that no more work will come.
   void end() {
     ended_.store(true);
     more_.notify_all();
@@ -88,7 +90,7 @@ class Team : public Exchange {
     more_.notify_all();
   }
   [[nodiscard]] bool ended() const { return ended_.load(); }
-  /// Does anybody wait for work?
+  /// Whether any thread waits for work.
   [[nodiscard]] bool waits() const { return waiting_.load() > 0; }
 
  private:
@@ -100,23 +102,23 @@ class Team : public Exchange {
   std::condition_variable more_;
 };
 
-/// The team of the first rank: what it computes is written at once.
+/// Team of the first rank, which writes its results at once.
 class WritingTeam : public Team {
  public:
-  /// `progress` is called with the number of runs done, by whoever has done them.
+  /// `progress` is called with the number of finished runs, by the thread that finished them.
   WritingTeam(Ledger& ledger, BatchWriter& writer, std::function<void(std::uint64_t)> progress)
       : Team(ledger), writer_(writer), progress_(std::move(progress)), all_(ledger.left()) {
     if (all_ == 0) end();
   }
 
   void deliver(Batch batch) override { write(batch); }
-  /// Writes a batch of this rank or another.
+  /// Writes a batch of this rank or of another one.
   void write(const Batch& batch) {
     writer_.write(batch);
     const std::uint64_t now = done_.fetch_add(batch.runs.count) + batch.runs.count;
     if (now == all_) end();
     if (!progress_) return;
-    // Whoever cannot speak at once is silent, but the last word is said.
+    // Progress reports are skipped while another thread reports, except for the last one.
     std::unique_lock lock(telling_, std::defer_lock);
     if (now == all_)
       lock.lock();
@@ -133,7 +135,7 @@ class WritingTeam : public Team {
   std::atomic<std::uint64_t> done_ = 0;
 };
 
-/// The team of any other rank: what it computes waits until it is sent.
+/// Team of any other rank, whose results wait until they are sent.
 class SendingTeam : public Team {
  public:
   using Team::Team;
@@ -157,8 +159,8 @@ class SendingTeam : public Team {
   std::atomic<std::uint64_t> done_ = 0;
 };
 
-/// A thread beside the one that speaks: all threads of a crew at work. Over at once, with the
-/// reason as its trouble, where it cannot be started.
+/// Runs all threads of a crew beside the communicating thread. If no thread can be started, it is
+/// over at once; trouble() is the reason.
 class AtWork {
  public:
   AtWork(Exchange& exchange, const Crew& crew) : exchange_(exchange) {
@@ -179,7 +181,7 @@ class AtWork {
       over_.store(true);
     }
   }
-  /// Whoever waits for work would otherwise wait for ever.
+  /// Stops the exchange, so that no waiting thread blocks the join.
   ~AtWork() {
     if (thread_.joinable()) exchange_.stop();
     join();
@@ -188,7 +190,7 @@ class AtWork {
   AtWork& operator=(const AtWork&) = delete;
 
   [[nodiscard]] bool over() const { return over_.load(); }
-  /// Waits for its end, but no longer than that.
+  /// Waits until the threads have ended, but at most for `longest`.
   void wait(Microseconds longest) {
     if (over()) return std::this_thread::sleep_for(longest);
     std::unique_lock lock(mutex_);
@@ -197,7 +199,7 @@ class AtWork {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  /// Once it is over.
+  /// Exception of the crew; valid once over() is true.
   [[nodiscard]] const std::exception_ptr& trouble() const { return trouble_; }
 
  private:
@@ -230,7 +232,7 @@ Batch unpacked(const std::vector<double>& numbers) {
   return batch;
 }
 
-/// The first rank's dealings with the others.
+/// Communication of the first rank with all others.
 class Service {
  public:
   Service(Ranks& ranks, Ledger& ledger, WritingTeam& team)
@@ -243,7 +245,7 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Deals with what has come; false if nothing has.
+  /// Handles all messages that have arrived; returns false if there were none.
   bool listen() {
     bool heard = false;
     while (auto message = ranks_.receive()) {
@@ -256,7 +258,7 @@ class Service {
     return heard;
   }
 
-  /// Grants work to those that wait for it, and recalls some where there is none left.
+  /// Grants work to ranks that wait for it. If none is left, recalls work from other ranks.
   void serve() {
     for (int rank = 1; rank < ranks_.size(); ++rank) {
       Other& other = others_[static_cast<std::size_t>(rank)];
@@ -288,13 +290,13 @@ class Service {
     return std::all_of(others_.begin() + 1, others_.end(), [](const Other& o) { return o.done; });
   }
   [[nodiscard]] const std::exception_ptr& trouble() const { return trouble_; }
-  /// Has a rank left that was not told to?
+  /// Whether a rank left before it was dismissed.
   [[nodiscard]] bool left() const { return left_; }
 
  private:
   struct Other {
-    std::uint64_t wanted = 0;   ///< runs that it waits for
-    std::uint64_t granted = 0;  ///< runs whose results have not come
+    std::uint64_t wanted = 0;   ///< number of runs that the rank waits for
+    std::uint64_t granted = 0;  ///< number of granted runs without results
     bool recalled = false;
     bool done = false;
   };
@@ -336,7 +338,8 @@ class Service {
     }
   }
 
-  /// Somebody waits and nothing is left: what others were granted and have not begun comes back.
+  /// Recalls granted runs that other ranks have not begun, because a rank waits and no work is
+  /// left.
   void recall(int waiting) {
     for (int rank = 1; rank < ranks_.size(); ++rank) {
       Other& other = others_[static_cast<std::size_t>(rank)];
@@ -350,17 +353,17 @@ class Service {
   Ledger& ledger_;
   WritingTeam& team_;
   std::vector<Other> others_;
-  /// From ranks that are done here, and already wait for what is shared out next.
+  /// Early requests: messages of ranks that are done here and already wait for the next runs.
   std::vector<Message> early_;
   std::exception_ptr trouble_;
   bool ended_ = false;
   bool left_ = false;
 };
 
-/// Sends what went wrong on this rank.
+/// Sends the error of this rank to the first rank.
 void send_trouble(Ranks& ranks, const std::exception_ptr& trouble) {
   std::vector<double> numbers = {static_cast<double>(ExitCode::usage)};
-  std::string sentence = "something went wrong";
+  std::string sentence = "an unknown error occurred";
   try {
     std::rethrow_exception(trouble);
   } catch (const Error& error) {
@@ -393,7 +396,7 @@ void share_out(Ranks& ranks, Ledger& ledger, BatchWriter& writer, const Crew& cr
   {
     AtWork at_work(team, crew);
     Patience patience;
-    // An error here must not leave the others waiting.
+    // An error here must not leave the other ranks waiting.
     const auto guarded = [&](auto&& work) {
       try {
         return work();
@@ -437,7 +440,7 @@ bool take_part(Ranks& ranks, const Crew& crew) {
   Patience patience;
   std::uint64_t granted = 0;
   bool requested = false, finished = false;
-  // Seconds in which there was work: a rank that often waits for its grants asks for larger ones.
+  // Seconds with work: a rank that often waits for grants asks for larger ones.
   double busy = 0;
   Clock::time_point looked = Clock::now();
   const auto look = [&] {
@@ -445,7 +448,7 @@ bool take_part(Ranks& ranks, const Crew& crew) {
     if (team.done() < granted) busy += passed;
     looked = Clock::now();
   };
-  // Enough runs to keep all threads busy until the next grant comes.
+  // Number of runs that keep all threads busy until the next grant arrives.
   const auto wanted = [&] {
     const double rate = static_cast<double>(team.done()) / std::max(busy, 1e-3);
     return std::max<std::uint64_t>(crew.workers.threads(),
@@ -453,7 +456,7 @@ bool take_part(Ranks& ranks, const Crew& crew) {
   };
   const auto turn = [&] {
     look();
-    const bool over = at_work.over();  // before the outbox is looked at: nothing comes afterwards
+    const bool over = at_work.over();  // checked before the outbox: afterwards no results are added
     bool heard = false;
     while (const auto batch = team.next()) {
       ranks.send(0, kResult, packed(*batch));
@@ -497,7 +500,7 @@ bool take_part(Ranks& ranks, const Crew& crew) {
   try {
     while (turn()) {
     }
-  } catch (...) {  // the first rank waits for what comes from here
+  } catch (...) {  // the first rank waits for results of this rank
     trouble = std::current_exception();
     team.stop();
   }

@@ -13,20 +13,21 @@
 namespace popflow {
 
 /// Computes all runs in the ledger, on the threads of this process and of all other ranks, and
-/// writes them. For the first rank, which alone writes; of its threads only the calling one speaks
-/// to others. `progress` is called with the number of runs done. Ends early when a signal has come,
-/// and then dismisses the other ranks. Rethrows what went wrong on any rank.
+/// writes them. Call it on the first rank, which alone writes; only the calling thread
+/// communicates. `progress` is called with the number of finished runs. A signal ends the
+/// computation early and dismisses the other ranks. Rethrows the errors of all ranks.
 void share_out(Ranks& ranks, Ledger& ledger, BatchWriter& writer, const Crew& crew,
                const std::function<void(std::uint64_t)>& progress);
 
-/// Computes what the first rank grants. For all other ranks, as often as the first one shares out.
-/// False once the first rank has dismissed this one, or something went wrong here.
+/// Computes the runs that the first rank grants. Call it on all other ranks, once for each
+/// share_out() of the first. Returns false once the first rank has dismissed this one, or after an
+/// error here.
 bool take_part(Ranks& ranks, const Crew& crew);
 
-/// Tells the other ranks that nothing will be shared out any more, unless they know.
+/// Tells the other ranks that no more work will follow, unless they have been told.
 void dismiss(Ranks& ranks);
 
-/// Makes something on every rank; what goes wrong on one goes wrong on all.
+/// Makes an object on every rank. An error on one rank is thrown on all.
 template <class Make>
 auto on_all(const Ranks& ranks, Make make) {
   decltype(make()) made{};
@@ -40,15 +41,16 @@ auto on_all(const Ranks& ranks, Make make) {
   return made;
 }
 
-/// Calls `body`, which ends early without a word on ranks beside the first if something went wrong.
-/// Should the first one fail, the others wait for nothing.
+/// Calls `body` with the ranks. After an error on any rank, ranks other than the first end without
+/// a message. If `body` fails on the first rank, the others are dismissed, so that they do not
+/// wait.
 template <class Body>
 ExitCode with_ranks(Ranks::Connect connect, Body body) {
   Ranks ranks(connect);
   try {
     return body(ranks);
   } catch (const Ranks::Aborted&) {
-    return ExitCode::success;  // the first rank says what it was
+    return ExitCode::success;  // the first rank reports the error
   } catch (...) {
     if (ranks.first()) dismiss(ranks);
     throw;

@@ -21,7 +21,7 @@ std::unique_ptr<Driver> driver_of(const SdePlan& plan, const System& system, Wor
   SdeDriver::Options options = plan.driver;
   options.run = run;
   if (has_noisy_lanes(system, options)) {
-    // Alone in its lanes a run has the bits that it has beside others.
+    // A run alone in its lanes has the same bits as in a batch.
     std::vector<DriverHooks> alone = {std::move(hooks)};
     return std::move(noisy_lanes(system, options, {&run, 1}, std::move(alone)).front());
   }

@@ -16,7 +16,7 @@ void Together::add(const Ending& run) {
     diverged_at_ =
         diverged_ == 0 ? outcome.diverged_at : std::min(diverged_at_, outcome.diverged_at);
     ++diverged_;
-    return;  // where it was says nothing
+    return;  // the outcome of a diverged run has no meaning
   }
   if (exit_code(outcome.kind) == ExitCode::limit && limited_++ == 0) limit_ = outcome.kind;
   if (outcome.kind == Outcome::Kind::stopped) ++stopped_;
@@ -33,7 +33,7 @@ Ending Together::ending() const {
     Outcome outcome;
     if (stopped_ == runs_) outcome.kind = Outcome::Kind::stopped;
     outcome.message = std::to_string(stopped_) + of_all +
-                      "stopped by the condition of --stop-when; 'stop_time' says when";
+                      "stopped by the condition of --stop-when; see 'stop_time'";
     return {outcome, where};
   }
   if (diverged_ == 0 && (limited_ == 0 || limited_ == runs_)) return {first_.outcome, where};
@@ -44,7 +44,7 @@ Ending Together::ending() const {
     outcome.message += (limited_ > 0 ? ", " + std::to_string(diverged_) + " "
                                      : std::to_string(diverged_) + of_all) +
                        "diverged";
-  outcome.message += "; 'status' and 'stop_time' say which and when";
+  outcome.message += "; see 'status' and 'stop_time'";
   if (diverged_ == runs_) {
     outcome.kind = Outcome::Kind::diverged;
     outcome.diverged_at = diverged_at_;

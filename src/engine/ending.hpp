@@ -9,29 +9,30 @@
 
 namespace popflow {
 
-/// How a run ended and, in the system's terms, where.
+/// Outcome of a run and, in the system's terms, the place where it ended.
 struct Ending {
   Outcome outcome;
   std::string where = "undecided";
 };
 
-/// Sums up how the runs of an ensemble ended. They are added in order.
+/// Summarises how the runs of an ensemble ended. Add the runs in order.
 class Together {
  public:
   void add(const Ending& run);
-  /// Ending of all runs added, of which there must be one at least.
+  /// Ending of all runs that were added; requires at least one.
   [[nodiscard]] Ending ending() const;
 
  private:
   std::size_t runs_ = 0;
   std::size_t diverged_ = 0;
-  std::size_t stopped_ = 0;                       ///< ended by the condition of --stop-when
-  std::size_t limited_ = 0;                       ///< ended at a limit
-  Outcome::Kind limit_ = Outcome::Kind::reached;  ///< of the first run that did
+  std::size_t stopped_ = 0;                       ///< number of runs ended by the condition of
+                                                  ///< --stop-when
+  std::size_t limited_ = 0;                       ///< number of runs that ended at a limit
+  Outcome::Kind limit_ = Outcome::Kind::reached;  ///< limit of the first run that ended at one
   Ending first_;
-  Outcome interrupted_;  ///< of the first run that was
+  Outcome interrupted_;  ///< outcome of the first interrupted run
   double diverged_at_ = 0;
-  std::optional<std::string> where_;  ///< of those that did not diverge
+  std::optional<std::string> where_;  ///< outcome of the runs that did not diverge
 };
 
 ExitCode exit_code(Outcome::Kind kind);

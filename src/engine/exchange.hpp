@@ -8,16 +8,16 @@
 
 namespace popflow {
 
-/// Runs that were computed, and their numbers on the way to the rank that writes them.
+/// Computed runs, with their numbers, for the rank that writes them.
 struct Batch {
   RunRange runs;
-  // Rows of the runs of a sweep, and of their cells.
+  // Rows of the runs and cells of a sweep.
   std::vector<double> run_rows;
   std::vector<double> cell_rows;
-  std::vector<double> records = {};  ///< of the runs of a file: as a Parcel packs them
+  std::vector<double> records = {};  ///< records of the runs of a file, packed by a Parcel
 };
 
-/// Takes what was computed, on the rank that has the file. Thread-safe.
+/// Receives computed runs, on the rank that writes the file. Thread-safe.
 class BatchWriter {
  public:
   BatchWriter() = default;
@@ -27,20 +27,20 @@ class BatchWriter {
   virtual void write(const Batch& batch) = 0;
 };
 
-/// Where a process gets its work from and brings its results to. Thread-safe.
+/// Source of a process's work and destination of its results. Thread-safe.
 class Exchange {
  public:
   Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
   virtual ~Exchange() = default;
-  /// Runs to be computed, `most` of them at most; none when all is done or has to stop.
+  /// Claims at most `most` runs. Empty if everything is done or must stop.
   virtual std::optional<RunRange> claim(std::uint64_t most) = 0;
   virtual void give_back(RunRange range) = 0;
   virtual void deliver(Batch batch) = 0;
-  /// Nobody claims anything from now on: something went wrong.
+  /// Stops all claims, after an error.
   virtual void stop() = 0;
-  /// Is everybody to stop? Asked before every step of a run.
+  /// Whether all threads must stop; asked before every step of a run.
   [[nodiscard]] virtual bool stopped() const = 0;
 };
 

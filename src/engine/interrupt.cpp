@@ -14,8 +14,8 @@ static_assert(std::atomic<int>::is_always_lock_free &&
                   std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler may take no lock");
 
-/// One request may arrive as two signals: timeout and terminals send one to the process and one to
-/// its group.
+/// Time within which two signals count as one request: `timeout` and terminals send a signal both
+/// to the process and to its group.
 constexpr std::int64_t kAtOnce = 1'000'000'000;  // nanoseconds
 
 void note(int signal) {
@@ -26,13 +26,14 @@ void note(int signal) {
     when.store(now, std::memory_order_relaxed);
     noted.store(signal, std::memory_order_relaxed);
   } else if (now - when.load(std::memory_order_relaxed) > kAtOnce) {
-    // Delivered once this handler returns.
+    // The signal is delivered once this handler returns.
     std::signal(signal, SIG_DFL);
     (void)raise(signal);
   }
 }
 
-/// Was a hangup ignored when the program began, as under nohup? Then it stays so.
+/// Whether hangup was already ignored when the program began, as under nohup. If so, it stays
+/// ignored.
 bool ignores_hangup() {
   static const bool ignores = [] {
     struct sigaction present {};
@@ -74,7 +75,7 @@ std::optional<ExitCode> unless_interrupted(Screen& screen, const std::function<v
     work();
   } catch (const Interrupted&) {
     screen.progress_done();
-    screen.warning("interrupted; nothing was written");
+    screen.warning("interrupted; no file was written");
     return interrupted_code();
   }
   screen.progress_done();

@@ -10,16 +10,16 @@
 
 namespace popflow {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP (unless that was ignored when the program began) are
-/// noted instead of ending the program; another one, more than a second later, ends it as usual.
-/// Restores the former handlers when it dies.
+/// While it exists, SIGINT, SIGTERM and SIGHUP are recorded instead of ending the program. (SIGHUP
+/// stays ignored if it was ignored when the program began.) A second signal, more than a second
+/// later, ends the program as usual. The destructor restores the former handlers.
 class InterruptGuard {
  public:
   InterruptGuard();
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
-  /// The signal that came, or 0.
+  /// The signal that arrived, or 0.
   static int signal();
 
  private:
@@ -27,17 +27,17 @@ class InterruptGuard {
   std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
-/// The exit code of a program that the signal ends.
+/// Exit code of a program that this signal ends.
 ExitCode interrupted_code();
 
-/// Thrown by look_for_signals(), to leave everything behind as it was.
+/// Thrown by look_for_signals(), so that the caller unwinds and changes nothing.
 struct Interrupted {};
 
-/// Throws Interrupted if a signal has come.
+/// Throws Interrupted if a signal has arrived.
 void look_for_signals();
 
-/// Does work that publishes its file last. Interrupted, it leaves nothing, says so, and the exit
-/// code is returned.
+/// Calls `work`, which publishes its file at its very end. If a signal interrupts it, no file
+/// remains; prints a warning and returns the exit code.
 std::optional<ExitCode> unless_interrupted(Screen& screen, const std::function<void()>& work);
 
 }  // namespace popflow

@@ -11,7 +11,8 @@ namespace popflow {
 
 namespace {
 
-/// The attributes that list variables. Sweeps keep other numbers of their observables.
+/// Attributes that list variables. Sweeps store other numbers of their observables, so their list
+/// is left out.
 std::vector<const char*> lists_of(const StoredFile& file) {
   std::vector<const char*> lists = {"passages"};
   const bool sweep = find_group(file.layout(), "sweep") != nullptr;
@@ -30,8 +31,8 @@ void require_complete(const StoredFile& file) {
       if (std::none_of(variables.begin(), variables.end(),
                        [&](const VariableSpec& variable) { return variable.name == name; }))
         throw InputError("'" + file.path() + "' is damaged: it has no '" + name +
-                         "', which its attribute '" + list +
-                         "' lists, or not as popflow writes it");
+                         "', although its attribute '" + list +
+                         "' lists it, or has it in another form");
   require_intact_slots(file);
 }
 
@@ -44,7 +45,7 @@ void publish_readable(TrajectoryFile& file, bool force,
     std::string reason = error.what();
     if (const std::size_t at = reason.find(file.place()); at != std::string::npos)
       reason.replace(at, file.place().size(), file.path());
-    throw InputError("nothing was written, since the files do not make one that can be read: " +
+    throw InputError("no file was written, because the joined file would not be readable: " +
                      reason);
   }
   look_for_signals();

@@ -8,15 +8,15 @@
 
 namespace popflow {
 
-// Files that are made of other files. What is wrong with these is found before anything is made of
-// them, and what nobody thought of before the name of the new file is given: an older file of that
-// name may be all that there is.
+// Checks for files that are made of other files. Known faults of the inputs are found before
+// anything is written. The finished file is read once before it gets its name, because an older
+// file of that name may be the only copy of the data.
 
-/// InputError unless a file has every variable that it lists, and of each run in its group
-/// `restart` a slot that is intact.
+/// Throws InputError unless a file has every variable that it lists and, for each run in its group
+/// `restart`, an intact slot.
 void require_complete(const StoredFile& file);
 
-/// Gives a file its name once `read`, which reads it as its readers will, has not thrown.
+/// Gives a file its name after `read` has read it in the way of its readers without an exception.
 void publish_readable(TrajectoryFile& file, bool force,
                       const std::function<void(const DataFile&)>& read);
 

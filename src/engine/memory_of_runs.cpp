@@ -6,7 +6,7 @@ namespace popflow {
 
 namespace {
 
-/// Samples that a step draws.
+/// Number of samples that a step draws.
 double samples_of(const System& system, const ModePlan& mode) {
   if (const auto* sgd = std::get_if<SgdPlan>(&mode))
     return samples_of_step(sgd->driver.batch_size, sgd->driver.svag);
@@ -25,7 +25,7 @@ double numbers_of_states(const System& system, const ModePlan& mode, std::size_t
   if (flow == nullptr) return kNoisy * size * static_cast<double>(runs);
   const Capability<Switching> switching = system.capabilities().switching;
   const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
-  // Passages are looked for between the ends of a step.
+  // Locating passages needs dense output.
   const double between = system.shape().passages.empty() ? 0 : flow->method->dense_output_states;
   return size * (flow->method->states(size) + between) + 2 * regime;
 }

@@ -7,11 +7,11 @@
 
 namespace popflow {
 
-/// Numbers that the drivers of `runs` runs at a time hold: states, of which a method keeps some
-/// between the ends of a step.
+/// Size, in doubles, of all states that the drivers of `runs` simultaneous runs hold, including
+/// states that a method needs within a step.
 double numbers_of_states(const System& system, const ModePlan& mode, std::size_t runs);
 
-/// Adds the samples that they draw.
+/// Size of the states, as above, plus the samples that the runs draw.
 double numbers_of_runs(const System& system, const ModePlan& mode, std::size_t runs);
 
 }  // namespace popflow

@@ -8,14 +8,14 @@ namespace popflow {
 
 namespace {
 
-// The kinds of records; the first three are followed by a variable's name, a place and numbers.
+// Kinds of records. After the first three kinds follow a variable's name, a place and numbers.
 constexpr double kReals = 0;
 constexpr double kWholes = 1;
 constexpr double kFlags = 2;
 constexpr double kSync = 3;
 constexpr double kEnding = 4;
 
-/// Numbers beyond which a parcel is sent: 8 MiB.
+/// Size beyond which a parcel is sent: 8 MiB.
 constexpr std::size_t kMuch = std::size_t{1} << 20;
 
 /// Reads records in the order in which they were packed.
@@ -93,7 +93,7 @@ void Parcel::sync() {
 }
 
 void Parcel::set_attributes(const std::vector<AttributeChange>& /*changes*/) {
-  throw std::logic_error("the rank that has the file alone changes attributes");
+  throw std::logic_error("only the rank that has the file may change attributes");
 }
 
 void Parcel::end(std::size_t run, const Ending& ending) {

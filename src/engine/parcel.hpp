@@ -12,11 +12,11 @@
 
 namespace popflow {
 
-/// Packs what recorders write on a rank without the file, for the rank that has it.
-/// For one thread.
+/// Packs the output of recorders on a rank without the file, for the rank that has the file. Not
+/// thread-safe.
 class Parcel final : public TrajectoryWriter {
  public:
-  /// `send` is given what was packed when the recorder wants it on the disk, and when it is much.
+  /// `send` receives the packed numbers when the recorder syncs to disk, and when there are many.
   explicit Parcel(std::function<void(std::vector<double>)> send) : send_(std::move(send)) {}
 
   using TrajectoryWriter::write;
@@ -27,9 +27,9 @@ class Parcel final : public TrajectoryWriter {
   void write(const std::string& variable, std::size_t first,
              std::span<const std::int8_t> values) override;
   void sync() override;
-  /// Attributes tell of the whole: std::logic_error.
+  /// Throws std::logic_error: attributes describe the whole file, which only the first rank has.
   void set_attributes(const std::vector<AttributeChange>& changes) override;
-  /// How a run has ended.
+  /// Packs how a run has ended.
   void end(std::size_t run, const Ending& ending);
 
   /// Numbers packed since the last call.
@@ -47,7 +47,8 @@ class Parcel final : public TrajectoryWriter {
   std::vector<double> numbers_;
 };
 
-/// Does with a file what recorders did with a Parcel. `end` is told how runs have ended.
+/// Writes packed records to a file, as the recorders would have done. `end` is called for each run
+/// that has ended.
 void unpack(std::span<const double> records, const TrajectoryGroup& file,
             const std::function<void(std::size_t run, Ending ending)>& end);
 

@@ -17,7 +17,7 @@
 #include "popflow/error.hpp"
 
 #ifdef POPFLOW_HAVE_MPI
-// The C interface alone: the old one for C++ is a library of its own.
+// Use only the C interface: the old interface for C++ is a separate library.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -32,20 +32,21 @@ int number_in(const char* variable) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-/// Environment variables of a launcher: how many processes it started, and which of them this is.
+/// Environment variables in which a launcher stores the number of processes and the rank of this
+/// one.
 struct Launcher {
   const char* size;
   const char* rank;
 };
 
-/// Open MPI's mpirun, those of MPICH's kind, and srun. The first that is there counts: mpirun may
-/// itself have used srun to reach other machines.
+/// Launchers: Open MPI's mpirun, those of the MPICH family, and srun. The first one found counts,
+/// because mpirun may itself use srun to reach other machines.
 constexpr std::array kLaunchers = {Launcher{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                    Launcher{"PMI_SIZE", "PMI_RANK"},
                                    Launcher{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
 
-/// Does the process that started this one have the variable, with the value that it has here? False
-/// where that process is another user's, as Slurm's own are.
+/// Whether the parent process has the same value of the variable. False if the parent belongs to
+/// another user, as Slurm's processes do.
 bool parent_has(const char* variable) {
   const char* const value = std::getenv(variable);
   if (value == nullptr) return false;
@@ -56,15 +57,15 @@ bool parent_has(const char* variable) {
   return false;
 }
 
-/// Processes that the launcher says it started together with this one.
+/// Number of processes that the launcher reports to have started together with this one.
 int launched_together() {
   int most = 0;
   for (const Launcher& launcher : kLaunchers) most = std::max(most, number_in(launcher.size));
   return most;
 }
 
-/// The launcher that started this process together with others; null if none did, or if it started
-/// the script that started this process.
+/// Launcher that started this process together with others; null if there is none, or if the
+/// launcher started a script that started this process.
 const Launcher* direct_launcher() {
   const auto* const launcher =
       std::find_if(kLaunchers.begin(), kLaunchers.end(),
@@ -73,10 +74,10 @@ const Launcher* direct_launcher() {
   return alone || parent_has(launcher->rank) ? nullptr : launcher;
 }
 
-/// Has this process spoken to other ranks?
+/// Whether this process has communicated with other ranks.
 bool ever_connected = false;
 
-/// Reports an error that all processes have in common from one of them.
+/// Reports, from one process only, an error that all processes have in common.
 [[noreturn]] void refuse_once(const std::string& sentence) {
   if (is_another_rank()) throw Ranks::Aborted{};
   throw UsageError(sentence);
@@ -84,11 +85,11 @@ bool ever_connected = false;
 
 #ifdef POPFLOW_MPI_LIBRARY
 
-/// Looks up a name in MPI's library, which is loaded at the first call: with its dependencies that
-/// takes longer than the rest of a program's start, and most processes are no ranks.
+/// Looks up a name in the MPI library. The library is loaded at the first call: loading takes
+/// longer than the rest of the program's start, and most processes are not ranks.
 void* in_mpi(const char* name) {
   static void* const library = [] {
-    // Its plug-ins look for it among what all can see.
+    // The library's plug-ins look for it among global symbols.
     constexpr int kHow = RTLD_NOW | RTLD_GLOBAL;
     void* const by_name = dlopen(POPFLOW_MPI_LIBRARY, kHow);
     return by_name != nullptr ? by_name : dlopen(POPFLOW_MPI_FOLDER "/" POPFLOW_MPI_LIBRARY, kHow);
@@ -96,13 +97,13 @@ void* in_mpi(const char* name) {
   void* const found = library != nullptr ? dlsym(library, name) : nullptr;
   if (found == nullptr) {
     const char* const reason = dlerror();
-    throw UsageError(std::string("MPI's library cannot be loaded, although this process was ") +
+    throw UsageError(std::string("the MPI library cannot be loaded, although this process was ") +
                      "started as a rank: " + (reason != nullptr ? reason : name));
   }
   return found;
 }
 
-// The functions, and in Open MPI the handles, which are addresses of what is in its library.
+// MPI's functions and, in Open MPI, its handles, which are addresses in the library.
 #define MPI(name) reinterpret_cast<decltype(&MPI_##name)>(in_mpi("MPI_" #name))
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
@@ -115,20 +116,20 @@ void* in_mpi(const char* name) {
 
 #ifdef POPFLOW_HAVE_MPI
 
-/// Has a launcher that speaks MPI started this process?
+/// Whether a launcher with MPI has started this process.
 bool is_rank() {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
          std::getenv("PMI_RANK") != nullptr;
 }
 
-/// Never more text than this goes from rank to rank.
+/// Longest text that is sent from rank to rank.
 constexpr int kMostText = 4096;
 
 #endif
 
 }  // namespace
 
-std::string warning_of_ranks(const std::string& command) {
+std::string ranks_warning(const std::string& command) {
   const int size = std::max(number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"));
   if (size < 2 || number_in("OMPI_COMM_WORLD_RANK") > 0 || number_in("PMI_RANK") > 0) return "";
   return std::to_string(size) +
@@ -150,12 +151,13 @@ bool is_another_rank() {
   return launcher != nullptr && number_in(launcher->rank) > 0;
 }
 
-bool is_said_by_first_rank() { return !ever_connected && is_another_rank(); }
+bool first_rank_reports() { return !ever_connected && is_another_rank(); }
 
 void Ranks::require_same(const std::string& words) const {
   if (alone()) return;
   const std::uint64_t hash = XXH3_64bits(words.data(), words.size());
-  // Equal everywhere if the least is the largest: int by int, as MPI of all kinds can.
+  // All hashes are equal if the smallest equals the largest. Compared in ints, which every MPI
+  // supports.
   bool same = true;
   for (const int shift : {0, 21, 42}) {
     const int part = static_cast<int>(hash >> shift & ((1U << 22U) - 1));
@@ -211,7 +213,7 @@ unsigned Ranks::share_of(unsigned cores) const {
   if (alone()) return cores;
   MPI_Comm machine = MPI_COMM_NULL;
   MPI(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
-  // How many ranks of this machine may run on each core.
+  // Number of ranks of this machine that may run on each core.
   const std::vector<int> ours = cores_of_mask();
   std::vector<int> ranks(ours.size());
   MPI(Allreduce)
@@ -245,10 +247,10 @@ void Ranks::agree(const std::exception_ptr& trouble) const {
       keep(error.what());
     } catch (...) {
       code = -1;
-      keep("something went wrong");
+      keep("an unknown error occurred");
     }
   }
-  // The lowest rank with trouble says it.
+  // The lowest rank with an error reports it.
   const int who = least(code != 0 ? rank_ : size_);
   if (who == size_) return;
   MPI(Bcast)(&code, 1, MPI_INT, who, MPI_COMM_WORLD);

@@ -14,42 +14,42 @@ namespace popflow {
 
 /// A message between ranks.
 struct Message {
-  int rank = 0;  ///< who sent it
+  int rank = 0;  ///< sender
   int tag = 0;
   std::vector<double> numbers;
 };
 
-/// A sentence for whoever starts `command`, which does not share its work, as several ranks; empty
-/// if this process is none, or not the first.
-std::string warning_of_ranks(const std::string& command);
+/// Returns a warning for several ranks that all run `command`, which does not share its work. Empty
+/// on other ranks than the first, and if this process is not a rank.
+std::string ranks_warning(const std::string& command);
 
-/// For what one process does (`what`: "a run of a flow"): refuses to be one of several that a
-/// launcher started together, of which each would do it, into one file. The first throws
-/// UsageError, the others Ranks::Aborted. What a script or a Python program does that was itself
-/// started as a rank is its own affair: it may have given each run a file.
+/// Checks that a task of one process (`what`: "a run of a flow") is not started as several ranks,
+/// which would all do the same work and write the same file. On error the first rank throws
+/// UsageError, the others Ranks::Aborted. Child processes of a rank (a script or a Python program)
+/// are allowed, because each may write its own file.
 void require_one_process(const std::string& what);
 
-/// Did a launcher start this process, and is it not the first rank?
+/// Whether a launcher started this process and it is not the first rank.
 bool is_another_rank();
-/// Is a fault of the command line, as this process finds it before it speaks to other ranks, said
-/// by the first rank, too?
-bool is_said_by_first_rank();
+/// Whether the first rank also reports an error of the command line that this process finds before
+/// it communicates.
+bool first_rank_reports();
 
-/// The processes that a launcher (mpirun, srun) started together, by MPI; one alone, where this
-/// process was not started as a rank. For the main thread. MPI is initialised by the first object
-/// and ended with it; a process that is no rank never touches it.
+/// Processes that a launcher (mpirun, srun) started together, connected by MPI. If this process was
+/// not started as a rank, it is alone. Use it from the main thread. The first object initialises
+/// MPI and its destructor finalises MPI; a process that is not a rank never calls MPI.
 class Ranks {
  public:
-  /// Whom a process is connected with.
+  /// Processes with which this one is connected.
   enum class Connect {
-    all,      ///< the processes that a launcher started together, in whatever way
-    directly  ///< those that the launcher started itself: a script that is a rank may give each of
-              ///< its runs a file of its own
+    all,      ///< all processes that a launcher started together, directly or not
+    directly  ///< only processes that the launcher started itself: a script that is a rank may give
+              ///< each of its runs its own file
   };
-  /// Throws UsageError if the launcher started several processes that cannot speak to each other:
-  /// each would do all the work.
+  /// Throws UsageError if the launcher started several processes that are not connected: each would
+  /// do all the work.
   explicit Ranks(Connect connect);
-  /// This process alone.
+  /// Represents this process alone.
   Ranks();
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -60,37 +60,37 @@ class Ranks {
   [[nodiscard]] bool first() const { return rank_ == 0; }
   [[nodiscard]] bool alone() const { return size_ == 1; }
 
-  /// This rank's share of the `cores` that it may use: each core is divided by the ranks of this
-  /// machine that may run on it, so that a rank which the launcher has bound to cores of its own
-  /// has all of them. At least 1.
+  /// This rank's share of the `cores` that it may use, at least 1. Each core is divided among the
+  /// ranks of this machine that may run on it. A rank that the launcher has bound to its own cores
+  /// therefore has all of them.
   [[nodiscard]] unsigned share_of(unsigned cores) const;
 
-  /// Called by every rank, with what went wrong on it, if anything did. If anything did on any, the
-  /// first rank throws it, and the others an Aborted.
+  /// Compares errors; every rank must call it with its exception or null. If any rank has one, the
+  /// first rank throws it, and the others throw Aborted.
   void agree(const std::exception_ptr& trouble) const;
   /// Thrown by all ranks but the first, which reports the error.
   struct Aborted {};
-  /// Called by every rank with the words that say what it does. Unless all have the same, the
-  /// first throws UsageError, and the others an Aborted.
+  /// Compares the words that describe the task; every rank must call it. If they differ, the first
+  /// rank throws UsageError, and the others throw Aborted.
   void require_same(const std::string& words) const;
 
-  /// The other ranks have been told that they are not needed any more.
+  /// Records that the other ranks have been dismissed.
   void dismiss() { dismissed_ = true; }
   [[nodiscard]] bool dismissed() const { return dismissed_; }
 
   /// Sends without waiting for the receiver.
   void send(int rank, int tag, std::span<const double> numbers);
-  /// A message that has come; none if none has.
+  /// Returns a message that has arrived; empty if there is none.
   std::optional<Message> receive();
-  /// Keeps a message for a later receive(), in the order in which they came.
+  /// Keeps a message for a later receive(), in the order of arrival.
   void put_back(Message message) { kept_.push_back(std::move(message)); }
-  /// Messages that this rank has sent and received.
+  /// Number of messages that this rank has sent and received.
   [[nodiscard]] std::int64_t messages() const { return messages_; }
 
  private:
   struct Sending;
   void forget_sent();
-  /// The least number of all ranks.
+  /// Smallest value of all ranks.
   [[nodiscard]] int least(int mine) const;
   bool connected_ = false;
   bool dismissed_ = false;

@@ -66,7 +66,7 @@ void Recorder::finish(const Outcome& outcome, const Driver& driver) {
         outcome_index(system_.info(), can_.outcomes->outcome(driver.view(), driver.time()));
     if (found > 0) file_.write("outcome", run, static_cast<std::int8_t>(found));
   }
-  // Last: it says that the others are there.
+  // Written last: the status declares that the other data exist.
   file_.write("status", run, static_cast<std::int8_t>(status_of(outcome.kind)));
 }
 
@@ -76,7 +76,7 @@ void Recorder::start(const Driver& driver) {
 
 void Recorder::checkpoint(std::size_t next, const Driver& driver, bool ended) {
   restart_.write(driver.resume_point(), static_cast<std::int64_t>(next), ended);
-  // A thousand short runs would wait for the disk most of the time.
+  // Many short runs would otherwise spend most of their time waiting for the disk.
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   if (!options_.ensemble || since.count() >= options_.checkpoint_every) file_.sync();
   last_checkpoint_ = std::chrono::steady_clock::now();

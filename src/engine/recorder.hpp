@@ -13,29 +13,30 @@
 
 namespace popflow {
 
-/// Decides what of a run goes into its file, and when. Several may write to one file at once, each
-/// its own run. Data are written before the count that declares them.
+/// Decides which data of a run are written to its file, and when. Several recorders may write
+/// different runs of one file at the same time. Data are written before the count that declares
+/// them.
 class Recorder final : public TrajectorySink {
  public:
   struct Options {
     StateSaves state = StateSaves::all;
     double checkpoint_every = 30;    ///< seconds
-    std::int64_t next_sequence = 0;  ///< of the restart slots
-    bool ensemble = false;           ///< the file has a dimension run
-    std::size_t run = 0;             ///< its place in the file
-    std::size_t number = 0;          ///< of the run in its ensemble
+    std::int64_t next_sequence = 0;  ///< sequence number of the next restart slot
+    bool ensemble = false;           ///< whether the file has a dimension run
+    std::size_t run = 0;             ///< place of the run in the file
+    std::size_t number = 0;          ///< number of the run in its ensemble
   };
-  /// `saves` of the schedule, which every run of the file has.
+  /// `saves`: number of save times, the same for every run of the file.
   Recorder(const System& system, const TrajectoryGroup& file, std::size_t saves, Options options);
 
-  /// The full state, where only the ends are kept.
+  /// Records the full state if only the states at the ends are kept.
   void start(const Driver& driver) override;
   void save(std::size_t i, const Driver& driver) override;
-  /// Save i takes the time and state of the stop.
+  /// Records the time and state of the stop as save i.
   void stop(std::size_t i, bool saved, const Driver& driver) override;
-  /// Events and passages so far, and restart data.
+  /// Records events and passages so far, and a checkpoint.
   void interrupt(std::size_t next, const Driver& driver) override;
-  /// How the run ended, where the file holds more than one.
+  /// Records how the run ended, if the file holds more than one run.
   void finish(const Outcome& outcome, const Driver& driver) override;
 
  private:
@@ -45,7 +46,7 @@ class Recorder final : public TrajectorySink {
   [[nodiscard]] std::size_t place(std::size_t i) const;
   void record_state(std::size_t row, const Driver& driver);
   void record_steps(std::size_t i, const Driver& driver);
-  /// Records what belongs to the run as a whole rather than to a save.
+  /// Records quantities of the run as a whole.
   void record_so_far(const Driver& driver);
   void record_work(const Driver& driver);
   void record_events(const Driver& driver);

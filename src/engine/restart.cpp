@@ -13,7 +13,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kSlots = 2;  // of a run
+constexpr std::size_t kSlots = 2;  // per run
 
 std::int64_t checksum(std::span<const double> x, std::span<const double> regime,
                       std::span<const double> data, double t, std::int64_t saves,
@@ -67,12 +67,13 @@ GroupSpec restart_group(const System& system, const Spacing& spacing, const Driv
     DimensionSpec d;
     d.name = name;
     d.size = size;
-    d.coordinate = DimensionSpec::Coordinate::none;  // as long as the state: must take no space
+    d.coordinate = DimensionSpec::Coordinate::none;  // no coordinate variable: it would be as large
+                                                     // as the state
     d.attributes = {{"long_name", std::string(long_name)}, {"units", std::string("1")}};
     group.dimensions.push_back(std::move(d));
   };
   const std::size_t regime = regime_size(system);
-  dimension("restart_slot", kSlots * runs, "two slots a run, written in turn");
+  dimension("restart_slot", kSlots * runs, "two slots per run, written alternately");
   dimension("state_element", system.shape().state_size(), "entry of the integration state");
   if (regime > 0) dimension("regime_value", regime, "entry of the regime");
   dimension("driver_value", data.values().size(), "entry of the driver's data");
@@ -82,8 +83,8 @@ GroupSpec restart_group(const System& system, const Spacing& spacing, const Driv
           "driver", {"driver_value"},
           "step size, counts, events as the driver keeps them (driver_layout names them)"),
       slot_variable("slot_time", {}, "flow time"),
-      slot_variable("saves", {}, "saves that precede it", NumberType::int64),
-      slot_variable("ended", {}, "1: the run stopped there before its end", NumberType::int64),
+      slot_variable("saves", {}, "number of saves before it", NumberType::int64),
+      slot_variable("ended", {}, "1: the run stopped here before its end", NumberType::int64),
       slot_variable("sequence", {}, "sequence number of the slot; -1: empty", NumberType::int64),
       slot_variable("checksum", {}, "XXH3 of the slot's contents", NumberType::int64)};
   if (regime > 0)
@@ -222,9 +223,8 @@ void require_intact_slots(const StoredFile& file) {
       intact = is_intact(slot);
     }
     if (any && !intact)
-      throw InputError("'" + file.path() + "' is damaged: of run " +
-                       std::to_string(first / kSlots) +
-                       " in it no restart data is intact (by their checksums)");
+      throw InputError("'" + file.path() + "' is damaged: run " + std::to_string(first / kSlots) +
+                       " has no checkpoint with a correct checksum");
   }
 }
 

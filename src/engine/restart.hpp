@@ -16,25 +16,26 @@
 
 namespace popflow {
 
-/// Where a run can be resumed.
+/// Checkpoint: data from which a run can be resumed.
 struct Restart {
   State x;
   Regime regime;
   double t = 0;
-  std::int64_t saves = 0;      ///< the next save's place in the schedule
-  bool ended = false;          ///< the run stopped there before its end
-  std::int64_t sequence = -1;  ///< of the slot; the newer is the larger
-  DriverData data;             ///< empty when only the state was requested
+  std::int64_t saves = 0;      ///< place of the next save in the schedule
+  bool ended = false;          ///< whether the run stopped here before its end
+  std::int64_t sequence = -1;  ///< sequence number of the slot; the newest has the largest
+  DriverData data;             ///< empty if only the state was requested
 };
 
-/// Two slots a run, written in turn, each with a checksum over all it holds: one is always intact.
+/// Group of the checkpoints: two slots per run, written alternately, each with a checksum of its
+/// contents. One of them is therefore always intact.
 GroupSpec restart_group(const System& system, const Spacing& spacing, const DriverData& data,
                         std::size_t runs);
 
 /// Writes the slots of one run.
 class RestartWriter {
  public:
-  /// `next` is the sequence number of the first slot it writes.
+  /// `next`: sequence number of the first slot to be written.
   RestartWriter(const TrajectoryGroup& file, std::size_t run, std::int64_t next)
       : file_(file), run_(run), sequence_(next) {}
   void write(const ResumePoint& point, std::int64_t saves, bool ended);
@@ -45,33 +46,35 @@ class RestartWriter {
   std::int64_t sequence_;
 };
 
-/// Which slots of a file are considered.
+/// Slots of a file that a reader may use.
 enum class Slots {
   all,
-  /// Slots from which a run that has not closed its file is resumed: it may have been killed after
-  /// the slot of its stop, and reaches that stop again from the slot before.
+  /// Slots from which a run whose file is not closed can be resumed. Such a run may have been
+  /// killed after it wrote the slot of its stop; it resumes from the slot before and reaches that
+  /// stop again.
   resumable,
 };
 
-/// The slots of all runs of a file. What tells them apart is read once, however many runs there
-/// are: slots that are written later are not seen. The file and the System must outlive it.
+/// Reads the slots of all runs of a file. The sequence numbers and checksums of all slots are read
+/// once, at construction; slots that are written later are not seen. The file and the System must
+/// outlive the reader.
 class RestartReader {
  public:
-  /// Throws InputError if the file has no slots, or if their states are not of this system's form.
+  /// Throws InputError if the file has no slots, or if their states do not fit this system.
   RestartReader(const DataFile& file, const System& system);
 
-  /// Throws InputError if what the slots hold of a driver is not of the form of `data`.
+  /// Throws InputError if the stored driver data do not have the layout of `data`.
   void require(const DriverData& data) const;
-  /// The newest intact slot of a run, or nothing. Throws as require().
+  /// Returns the newest intact slot of a run; empty if there is none. Throws like require().
   [[nodiscard]] std::optional<Restart> find(const DriverData& data, std::size_t run,
                                             Slots which) const;
-  /// As find(); throws InputError if there is none.
+  /// Like find(), but throws InputError if there is no intact slot.
   [[nodiscard]] Restart read(const DriverData& data, std::size_t run, Slots which) const;
-  /// The newest intact state of a run, whatever driver moved it there. Throws as read() does.
+  /// Returns the newest intact state of a run, for any kind of driver. Throws like read().
   [[nodiscard]] Restart read_state(std::size_t run, Slots which) const;
 
  private:
-  /// A slot as it is in the file, without names for the driver's numbers.
+  /// Slot as stored in the file, without names for the driver's numbers.
   struct Slot {
     Restart restart;
     std::vector<double> data;
@@ -82,16 +85,16 @@ class RestartReader {
   const DataFile& file_;
   const System& system_;
   std::size_t regime_;
-  // For each slot.
+  // One entry for each slot:
   std::vector<double> times_;
   std::vector<std::int64_t> saves_, ended_, sequence_, sums_;
 };
 
-/// Throws InputError where a file has slots of a run, and none of them is intact. Knows nothing of
-/// its System.
+/// Throws InputError if a file has slots of a run, none of which is intact. Does not need the
+/// System.
 void require_intact_slots(const StoredFile& file);
 
-/// How the schedule of a file's run continues beyond its end.
+/// Reads the spacing by which the schedule of the file's run continues beyond its end.
 Spacing read_spacing(const DataFile& file);
 
 }  // namespace popflow

@@ -89,8 +89,8 @@ std::string timestamp() {
 
 namespace {
 
-/// The panels of a system's figures; constants and parameters that lines mark have their symbols
-/// beside them, as in loss_minimum="L*", since a file has these nowhere else.
+/// Panels of a system's figures. Constants and parameters that are drawn as lines get their
+/// symbols, as in loss_minimum="L*", because a file stores the symbols nowhere else.
 std::string with_symbols(const std::string& figure, const SystemInfo& info) {
   std::string panels;
   bool marked = false;
@@ -128,7 +128,8 @@ std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string
       {"history", timestamp() + ": " + config.command_line},
       {"status", std::string("running"), 16},
       {"status_message", std::string("the run has not ended"), 512}};
-  // A chosen figure takes the place of both: sweeps read the one, runs and comparisons the other.
+  // A figure chosen by option replaces both figures: sweeps read one of them, runs and comparisons
+  // the other.
   const bool chosen = config.options.find("figure") != nullptr && config.options.has("figure");
   const std::string figure = chosen ? config.options.word("figure") : info.figure;
   const std::string of_sweeps = chosen ? figure : info.figure_of_sweeps;
@@ -144,9 +145,11 @@ GroupSpec parameters_group(const RunConfig& config) {
   for (const Parameters* parameters : {&config.own, &config.options}) {
     const Parameters defaults(parameters->table());
     for (const Parameter& parameter : parameters->table()) {
-      if (parameter.name == "config") continue;  // its values are here; the name is the text's
-      // The choice of auto is recorded like any value, but nobody asked for it: a run repeated from
-      // its file, which names that choice, is the same run.
+      if (parameter.name == "config")
+        continue;  // its values are recorded; the name belongs to the
+                   // text
+      // The choice of `auto` is recorded like any value, but not as given by the user. A run that
+      // is repeated from its file, and so names the choice, is the same run.
       const bool chosen_by_auto =
           parameter.name == "kernel" ||
           (parameter.name == "save-spacing" && parameters->text(parameter.name) == "linear");
@@ -168,11 +171,11 @@ GroupSpec parameters_group(const RunConfig& config) {
   }
   group.attributes.push_back({"not_default", joined(changed)});
   const std::string text = config_text(config);
-  // Longer texts are refused by readers of the file.
+  // Readers of the file refuse longer texts.
   constexpr std::size_t kMostText = std::size_t{16} << 20;
   if (text.size() > kMostText)
     throw UsageError("the options take " + std::to_string(text.size()) +
-                     " bytes as text, and files hold at most " + std::to_string(kMostText) +
+                     " bytes as text; files can hold at most " + std::to_string(kMostText) +
                      "; times that are listed one by one (--save-at, or after extending to uneven "
                      "ends) take most");
   group.attributes.push_back({"config", text});

@@ -10,38 +10,38 @@
 
 namespace popflow {
 
-// Pieces that the layouts of files are made of. All quantities are dimensionless.
+// Parts of the layouts of files. All quantities are dimensionless.
 
-/// The attributes that every dataset has.
+/// Attributes of every dataset.
 std::vector<Attribute> described(const std::string& long_name);
 VariableSpec variable(std::string name, std::vector<std::string> dimensions,
                       const std::string& long_name, NumberType type = NumberType::float64);
-/// A dimension with values.
+/// Dimension with values.
 DimensionSpec axis(std::string name, std::vector<double> values, const std::string& long_name);
-/// A dimension whose places are counted.
+/// Dimension whose coordinate is an index.
 DimensionSpec places(std::string name, std::size_t size, const std::string& long_name,
                      DimensionSpec::Coordinate coordinate = DimensionSpec::Coordinate::index);
-/// Small whole numbers that stand for words, from `first` on. SystemError for too many words, which
-/// are a System's.
+/// Variable of small integers that stand for words, counted from `first`. Throws SystemError if the
+/// System has too many words.
 VariableSpec flags(const std::string& name, std::vector<std::string> dimensions,
                    const std::string& long_name, const std::vector<std::string>& words,
                    std::int8_t first = 0);
-/// Words that an int8 counts.
+/// Largest number of words that an int8 can count.
 inline constexpr std::size_t kMostSmallFlags = 127;
-/// The attributes by which readers find the words of a variable of whole numbers.
+/// Attributes in which readers find the words of an integer variable.
 std::vector<Attribute> flag_attributes(const std::vector<std::string>& words, std::int8_t first = 0,
                                        NumberType type = NumberType::int8);
-/// The names with blanks between them.
+/// Names, separated by blanks.
 std::string joined(const std::vector<std::string>& names);
 
-/// The root attributes of every file, while it is being written.
+/// Root attributes of a file that is being written.
 std::vector<Attribute> file_attributes(const SystemInfo& info, const std::string& title,
                                        const std::string& mode, const RunConfig& config);
-/// Every option as resolved, and all of them as the text of a configuration file.
+/// Resolved values of all options, also as the text of a configuration file.
 GroupSpec parameters_group(const RunConfig& config);
 /// Author, place and time of the file, and the plug-in of its system.
 GroupSpec provenance_group(unsigned threads, const SystemInfo& info);
-/// Now, as ISO 8601 in UTC.
+/// Current time, as ISO 8601 in UTC.
 std::string timestamp();
 
 }  // namespace popflow

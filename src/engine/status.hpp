@@ -10,8 +10,8 @@
 
 namespace popflow {
 
-/// How far a run, a cell or a whole file has come: the one vocabulary of all files. The numbers are
-/// the flag values of the variable `status`, and never change.
+/// Status of a run, a cell or a whole file. All files use this vocabulary. The numbers are the flag
+/// values of the variable `status` and must never change.
 enum class Status {
   missing,  ///< a run that has not ended
   complete,
@@ -19,47 +19,48 @@ enum class Status {
   diverged,
   step_limit,
   underflow,
-  refused,  ///< a cell of a sweep, by its system
+  refused,  ///< a cell of a sweep that its system refused
   stuck,
-  stopped,  ///< by the condition of --stop-when
-  // For whole files alone, as words of their attribute `status`.
+  stopped,  ///< ended by the condition of --stop-when
+  // For whole files only, as words of their attribute `status`.
   running,
   interrupted,
-  failed  ///< an exception ended it, of its System for instance
+  failed  ///< ended by an exception, for instance of its System
 };
 
-/// The word of a status: the attribute `status` of a file.
+/// Word for a status, as in the attribute `status` of a file.
 std::string status_word(Status status);
-/// The status that a word stands for; none if there is no such status.
+/// Status for a word; empty if there is no such status.
 std::optional<Status> status_of_word(const std::string& word);
-/// The words of single runs and cells, in the order of their flag values: the variable `status`.
+/// Words for single runs and cells, in the order of the flag values of the variable `status`.
 const std::vector<std::string>& run_status_words();
 
-/// Has a file with this attribute `status` more to compute, which 'resume' would?
+/// Whether a file with this attribute `status` has more to compute, so that `resume` would continue
+/// it.
 bool is_unfinished(const std::string& word);
 
 Status status_of(Outcome::Kind kind);
-/// Outcome of a run with a status that a file records; interrupted if the run has not ended.
+/// Outcome of a run for a recorded status; interrupted if the run has not ended.
 Outcome::Kind outcome_kind(Status status);
-/// Did the run end as it was meant to?
+/// Whether the run ended as intended.
 inline bool ended_well(Status status) {
   return status == Status::complete || status == Status::steady || status == Status::stopped;
 }
 
-/// Status of a run, as it stands in the variable `status`.
+/// Whether a recorded value of the variable `status` is `status`.
 inline bool is(std::int64_t recorded, Status status) {
   return recorded == static_cast<std::int64_t>(status);
 }
-/// Status of a run whose file is extended: one that was complete has further to go.
+/// Status of a run after its file is extended: a complete run is then incomplete.
 inline std::int64_t status_when_extended(std::int64_t recorded) {
   return is(recorded, Status::complete) ? static_cast<std::int64_t>(Status::missing) : recorded;
 }
 
-/// How many runs (or reduced cells) have ended how.
+/// Number of runs (or reduced cells) for each status.
 class StatusCounts {
  public:
   StatusCounts() : counts_(run_status_words().size()) {}
-  /// Counts the runs (or cells) in a sweep's file.
+  /// Counts the runs (or cells) in the file of a sweep.
   explicit StatusCounts(const DataFile& file);
 
   void add(std::int64_t status);
@@ -67,7 +68,7 @@ class StatusCounts {
     return counts_[static_cast<std::size_t>(status)];
   }
   [[nodiscard]] std::uint64_t all() const;
-  /// "120 complete, 3 diverged"
+  /// Text such as "120 complete, 3 diverged".
   [[nodiscard]] std::string text() const;
 
  private:

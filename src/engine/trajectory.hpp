@@ -10,8 +10,8 @@
 
 namespace popflow {
 
-/// Receives what a trajectory has to record, in the order in which it happens: the recorder of a
-/// run's file, or the rows of a sweep.
+/// Receives the data that a trajectory records, in the order of time. Implemented by the recorder
+/// of a run's file and by the rows of a sweep.
 class TrajectorySink {
  public:
   TrajectorySink() = default;
@@ -19,33 +19,34 @@ class TrajectorySink {
   TrajectorySink& operator=(const TrajectorySink&) = default;
   virtual ~TrajectorySink() = default;
 
-  /// The run stands at its start.
+  /// Called when the run is at its start.
   virtual void start(const Driver& driver) = 0;
-  /// The run has arrived at save i of its schedule.
+  /// Called when the run has reached save i of its schedule.
   virtual void save(std::size_t i, const Driver& driver) = 0;
-  /// The run has ended before save i. `saved`: at the save before, with nothing to add.
+  /// Called when the run has ended before save i. `saved`: it ended at the previous save, so
+  /// nothing needs to be added.
   virtual void stop(std::size_t i, bool saved, const Driver& driver) = 0;
-  /// The run is interrupted on its way to save `next`.
+  /// Called when the run is interrupted before save `next`.
   virtual void interrupt(std::size_t next, const Driver& driver) = 0;
-  /// The run has ended, after all of the above.
+  /// Called last, when the run has ended.
   virtual void finish(const Outcome& outcome, const Driver& driver) = 0;
 };
 
-/// A run on its way from save to save: the only place where a driver and what records it meet.
+/// Run that moves from save to save. Only this class connects a driver with a sink.
 class Trajectory {
  public:
-  /// The schedule and the sink must outlive it.
+  /// The schedule and the sink must outlive the object.
   Trajectory(const Schedule& schedule, std::unique_ptr<Driver> driver, TrajectorySink& sink)
       : schedule_(&schedule), driver_(std::move(driver)), sink_(&sink) {}
 
-  /// Begins where the run was recorded last, or at the start.
+  /// Begins at the last record of the run, or at the start.
   void begin(std::optional<Restart> from);
-  /// Moves to a save. Nothing is left to do where the run has ended before, or has fewer saves.
+  /// Advances to a save. Does nothing if the run has ended earlier or has fewer saves.
   void advance(std::size_t save);
-  /// Says to the sink how the run has ended, unless it was interrupted.
+  /// Reports the end of the run to the sink, unless the run was interrupted.
   void finish();
 
-  /// Did it end before its last save?
+  /// Whether the run ended before its last save.
   [[nodiscard]] bool ended() const { return outcome_.kind != Outcome::Kind::reached; }
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
   [[nodiscard]] const Driver& driver() const { return *driver_; }

@@ -37,8 +37,7 @@ TEST_CASE("Runs that diverged say nothing of where the others ended", "[fast][ru
                 ending(How::diverged, "local", 2), ending(How::reached, "global")});
   CHECK(some.where == "global");
   CHECK(some.outcome.kind == How::reached);
-  CHECK(some.outcome.message ==
-        "2 of 4 runs diverged; 'status' and 'stop_time' say which and when");
+  CHECK(some.outcome.message == "2 of 4 runs diverged; see 'status' and 'stop_time'");
   CHECK(std::isnan(some.outcome.diverged_at));
 }
 
@@ -56,13 +55,12 @@ TEST_CASE("An ensemble ended at a limit if one of its runs did, whichever", "[fa
   for (const auto& runs : {std::vector{good, limited, good}, std::vector{limited, good, good}}) {
     const Ending some = together(runs);
     CHECK(some.outcome.kind == How::step_limit);
-    CHECK(some.outcome.message ==
-          "1 of 3 runs ended at a limit; 'status' and 'stop_time' say which and when");
+    CHECK(some.outcome.message == "1 of 3 runs ended at a limit; see 'status' and 'stop_time'");
   }
   const Ending beside = together({ending(How::diverged, "local", 3), good, limited, limited});
   CHECK(beside.outcome.kind == How::step_limit);
   CHECK(beside.outcome.message ==
-        "2 of 4 runs ended at a limit, 1 diverged; 'status' and 'stop_time' say which and when");
+        "2 of 4 runs ended at a limit, 1 diverged; see 'status' and 'stop_time'");
   CHECK(together({limited, limited}).outcome.message == "--max-steps is 20");
 }
 
@@ -91,11 +89,11 @@ TEST_CASE("Runs that a condition stopped are stopped together", "[fast][run]") {
   const Ending all = together({stopped(1), stopped(2)});
   CHECK(all.outcome.kind == How::stopped);
   CHECK(all.outcome.message ==
-        "2 of 2 runs stopped by the condition of --stop-when; 'stop_time' says when");
+        "2 of 2 runs stopped by the condition of --stop-when; see 'stop_time'");
   const Ending some = together({ending(How::reached, "global"), stopped(2)});
   CHECK(some.outcome.kind == How::reached);
   CHECK(some.outcome.message ==
-        "1 of 2 runs stopped by the condition of --stop-when; 'stop_time' says when");
+        "1 of 2 runs stopped by the condition of --stop-when; see 'stop_time'");
   CHECK(exit_code(How::stopped) == ExitCode::success);
   CHECK(together({ending(How::diverged, "", 3), stopped(2)})
             .outcome.message.find("1 of 2 runs "
