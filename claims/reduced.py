@@ -1,8 +1,8 @@
 """Reduced forms of claims, cheap enough for every training rule: plain steps, momentum and Adam.
 
-Each trains by the discrete rule, along the population's gradient unless a claim is about samples, for
-as many steps under every rule. Momentum has a tenth of plain training's learning rate, since its
-steps are ten times as long; Adam has a rate that is common in practice."""
+Each trains by the discrete rule, along the population's gradient unless a claim is about samples,
+for as many steps under every rule. Momentum has a tenth of plain training's learning rate, since
+its steps are ten times as long; Adam has a rate that is common in practice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from popflow.analysis import Estimate
 
 from .claim import Check, Number
 from .markov import CHAINS, expected, plain
-from .scb.common import SMALL
 from .share import share
 from .topics import SMALL as SIZES
 from .training import FULL_BATCH, stages
@@ -38,6 +37,12 @@ class Rule:
         """Options of training by so many steps at plain training's `rate`, or Adam's."""
         rate = adaptive if self.name == "adam" else rate / self.slower
         return {"optimizer": self.name, "learning_rate": rate, "steps": steps}
+
+
+    def flow(self, rate: float, t_end: float) -> dict[str, Any]:
+        """Options of the rule's flow, for systems whose reduced coordinates have no noise."""
+        return {"optimizer": self.name, "learning_rate": rate / self.slower,
+                "t_end": t_end / self.slower}
 
 
 PLAIN, MOMENTUM, ADAM = Rule("sgd", 1), Rule("momentum", 10), Rule("adam", 1)
@@ -68,18 +73,19 @@ def separatrix(rule: Rule) -> list[Number]:
 
 
 def small_starts(rule: Rule) -> list[Number]:
-    """Claim 19 from 600 Gaussian starts."""
+    """Claim 19 from 400 Gaussian starts, with Adam for a quarter of the steps."""
     found: list[Number] = []
     for sigma in (0.02, 0.3):
-        e, w, b = np.random.default_rng(19).normal(0, sigma, (3, 600))
+        e, w, b = np.random.default_rng(19).normal(0, sigma, (3, 400))
         start = {"e0": plain(e), "w0": plain(w), "b0": plain(b)}
         for where, chain in CHAINS.items():
             ends = quiet(popflow.sweep, "markov", {"start": start}, bias="free",
-                         **rule.steps(0.1, 40_000, 0.01), **FULL_BATCH, **chain)
+                         **rule.steps(0.1, 10_000 if rule.name == "adam" else 40_000, 0.01),
+                         **FULL_BATCH, **chain)
             good = "global" if where == "p + q < 1" else "local"
             found.append(Check(f"share that ends {good}",
                                share(ends.popflow.words("outcome").values.ravel() == good),
-                               f"{where} with sigma = {sigma:g}", least=0.99))
+                               f"{where} with sigma = {sigma:g}", least=0.98))
     return found
 
 
@@ -105,8 +111,8 @@ def two_stages(rule: Rule) -> list[Number]:
     """Claim 22 with 20 words, from Gaussian factors."""
     found: list[Number] = []
     for scale in (0.001, 0.01):
-        before, between, _ = stages(rule.name, {"sgd": 1.0, "momentum": 0.1, "adam": 0.01}[rule.name],
-                                    scale, {"sgd": 4000, "momentum": 400, "adam": 40}[rule.name])
+        rate, end = {"sgd": (1.0, 4000), "momentum": (0.1, 400), "adam": (0.01, 40)}[rule.name]
+        before, between, _ = stages(rule.name, rate, scale, end)
         found += [Check("change of W_K and W_Q until stage 1 ends", before, f"scale {scale:g}",
                         most=0.1),
                   Check("change of W_V between the stages", between, f"scale {scale:g}", most=0.1)]
@@ -142,8 +148,8 @@ def theorem(rule: Rule) -> list[Number]:
     for kind in ("linear", "exp", "softmax"):
         own = {} if kind == "linear" else {"temperature": 0.5}
         run = quiet(popflow.run, "joma-joint", attention=kind, tokens=20, activation="identity",
-                    backprop="cross-entropy", data="gaussian", init_scale=0.01, classes=10, nodes=10,
-                    saves=51, **own, **rule.steps(0.01, 10_000, 0.001), **FULL_BATCH)
+                    backprop="cross-entropy", data="gaussian", init_scale=0.01, classes=10,
+                    nodes=10, saves=51, **own, **rule.steps(0.002, 20_000, 0.001), **FULL_BATCH)
         least = float(run.correlation.values.ravel()[1:].min())
         found.append(Check("least correlation over time", least, f"{kind} attention",
                            least=0.95 if kind == "softmax" else 0.999))
@@ -174,62 +180,52 @@ def correlation(rule: Rule) -> list[Number]:
     return found
 
 
-def falls_and_rises(values: np.ndarray, share_of_range: float) -> np.ndarray:
-    """Whether each series has a minimum inside, below both ends by this share of its range."""
+def bounced(values: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """Whether each series falls below its start, and ends above its least, by `down` at least."""
     least = values.min(axis=-1)
-    reach = share_of_range * np.ptp(values, axis=-1)
-    return (values[:, 0] - least > reach) & (values[:, -1] - least > reach)
+    return (values[:, 0] - least >= down) & (values[:, -1] - least >= down)
 
 
 def entropy(rule: Rule) -> list[Number]:
-    """Claim 13 for attention that is trained along."""
+    """Claim 13 for attention that is trained along, to t = 1000 of plain training."""
     found: list[Number] = []
     for activation in ("square", "relu"):
         smooth = {"relu_smoothing": 0.01} if activation == "relu" else {}
-        runs = draws_of_joma(rule, 0.05, 4000, 0.003, 8, activation=activation, temperature=1,
-                             classes=10, data="dirichlet", **smooth)
-        found.append(Check("share of draws whose entropy falls and rises again", share(
-            falls_and_rises(runs.attention_entropy.values.reshape(8, -1), 0.05)), activation,
-            least=0.5))
+        runs = draws_of_joma(rule, 0.1, 10_000, 0.003, 6, **smooth, tokens=20, temperature=1,
+                             activation=activation, backprop="cross-entropy", data="gaussian",
+                             init_scale=0.01, classes=20, nodes=20, attention="softmax")
+        happened = bounced(runs.attention_entropy.values.reshape(6, -1), np.full(6, 0.1))
+        found.append(Check("share of 6 draws that bounce", float(happened.mean()), activation,
+                           least=0.9))
     return found
 
 
 def rank(rule: Rule) -> list[Number]:
-    """Claim 14 with a smooth activation and with the square."""
+    """Claim 14 with a smooth activation and with the square, to t = 1000 of plain training."""
     found: list[Number] = []
     for activation in ("identity", "square"):
         for data in ("gaussian", "dirichlet"):
-            runs = draws_of_joma(rule, 0.05, 20_000, 0.003, 8, activation=activation, data=data,
+            runs = draws_of_joma(rule, 0.1, 10_000, 0.003, 6, activation=activation, data=data,
                                  temperature=1, classes=10)
-            found.append(Check("share of draws whose stable rank falls and rises again", share(
-                falls_and_rises(runs.stable_rank.values.reshape(8, -1), 0.05)),
-                f"{activation} with {data.capitalize()} data", least=0.5))
+            values = runs.stable_rank.values.reshape(6, -1)
+            happened = bounced(values, 0.1 * values[:, 0])
+            found.append(Check("share of 6 draws that bounce", float(happened.mean()),
+                               f"{activation} with {data.capitalize()} data", least=0.9))
     return found
 
 
 def first_stage(rule: Rule) -> list[Number]:
     """Claim 2: the time until the signals are boosted, against log T."""
-    lengths = [10**3, 10**4, 10**5, 10**6]
+    lengths = [10**6, 10**7, 10**8, 10**9]
     runs = quiet(popflow.sweep, "scb", {"context_length": lengths}, coordinates="signal",
-                 vocab_size=10, **rule.steps(0.05, 4000, 0.05), **FULL_BATCH)
-    times = runs.time_of.boosted.values.ravel()
-    growth = np.diff(times)
-    return [Check("time for the last decade of T over that for the first", float(growth[-1] / growth[0]),
-                  "length of stage 1", least=0.8, most=1.25)]
+                 vocab_size=10, **rule.flow(0.02, 200))
+    growth = np.diff(runs.time_of.boosted.values.ravel())
+    return [Check("time for the last decade of T over that for the first",
+                  float(growth[-1] / growth[0]), "length of stage 1", least=0.95, most=1.05)]
 
 
-def l1(rule: Rule) -> list[Number]:
-    """Claim 3: two stages with l1 against plain training, on samples."""
-    common = {**SMALL, "context_length": 100, "mode": "sgd", "state": "none", "saves": 61,
-              "batch_size": 64, "runs": 4, "plateau_time": 0, "show": False,
-              **rule.steps(0.02, 8000, 0.02)}
-    ends = {}
-    for name, options in (("plain", {}), ("l1", {"schedule": "two-stage", "l1": 1e-3})):
-        run = quiet(popflow.run, "scb", **common, **options)
-        ends[name] = run.distance_Q.values[:, -20:].mean(axis=-1)
-    ratio = ends["l1"] / ends["plain"]
-    return [Check("ratio of the distance to Q", Estimate(
-        float(ratio.mean()), float(ratio.std(ddof=1) / 2), 3), "against plain training", most=0.9)]
+#: Standard deviation of one sample's gradient in the problem of `gaussian_noise` (claim 5).
+SCALE = 1.46
 
 
 def gaussian_noise(rule: Rule) -> list[Number]:
@@ -245,26 +241,23 @@ def gaussian_noise(rule: Rule) -> list[Number]:
     return found
 
 
-#: About the standard deviation of one sample's gradient in the problem of `gaussian_noise`.
-SCALE = 0.2
-
-
 def transfer(rule: Rule) -> list[Number]:
-    """Claim 6: what a start at a pretrained V leaves of the wait that grows with T."""
+    """Claim 6: how a start at a pretrained V changes the wait that grows with T."""
     waits = {}
     for mix in (0.0, 0.5):
         times = []
-        for length in (10**3, 10**5):
-            first = quiet(popflow.run, "scb", context_length=length, coordinates="signal",
-                          vocab_size=10, saves=2, show=False)
-            start = {} if not mix else {"init_from": first.popflow.path, "init_mix": mix}
-            run = quiet(popflow.run, "scb", context_length=length, vocab_size=10, saves=2,
-                        coordinates="signal", show=False, **start,
-                        **rule.steps(0.05, 4000, 0.05), **FULL_BATCH)
+        for length in (10**6, 10**8):
+            options = {"context_length": length, "coordinates": "signal", "vocab_size": 10,
+                       "saves": 2, "show": False}
+            start = {}
+            if mix:
+                first = quiet(popflow.run, "scb", t_end=400, **options)
+                start = {"init_from": first.popflow.path, "init_mix": mix}
+            run = quiet(popflow.run, "scb", **options, **start, **rule.flow(0.02, 200))
             times.append(float(np.ravel(run.time_of.boosted)[0]))
         waits[mix] = times[1] - times[0]
     return [Check("growth of the wait with T, of that from scratch", waits[0.5] / waits[0.0],
-                  "the wait that grows with T", most=0.1)]
+                  "the wait that grows with T", least=-0.01, most=0.01)]
 
 
 def softmax(rule: Rule) -> list[Number]:
@@ -274,15 +267,14 @@ def softmax(rule: Rule) -> list[Number]:
         ends = [float(np.ravel(quiet(
             popflow.run, "scb", vocab_size=5, sparsity=2, transition_concentration=0.3, show=False,
             coordinates="support", context_length=length, attention=kind, saves=2,
-            **rule.steps(0.01, 100, 0.01), **FULL_BATCH).signal_A.values)[-1])
-            for kind in ("softmax", "linear")]
+            **rule.flow(0.01, 1)).signal_A.values)[-1]) for kind in ("softmax", "linear")]
         found.append(Check("T^2 times the ratio of signal_A, softmax to linear",
-                           ends[0] / ends[1] * length**2, f"start at T = {length}", least=0.9,
-                           most=1.1))
+                           ends[0] / ends[1] * length**2, f"start at T = {length}", least=0.98,
+                           most=1.02))
     return found
 
 
 FORMS: dict[int, Reduced] = {
-    2: first_stage, 3: l1, 5: gaussian_noise, 6: transfer, 8: softmax, 10: theorem, 11: correlation,
+    2: first_stage, 5: gaussian_noise, 6: transfer, 8: softmax, 10: theorem, 11: correlation,
     13: entropy, 14: rank, 17: separatrix, 19: small_starts, 21: value_blocks, 22: two_stages,
     23: attention, 25: embeddings}

@@ -1,100 +1,89 @@
-"""Which verdicts change under another training rule: the short forms of the claims, measured again.
+"""Which verdicts change under another training rule: momentum 0.9 and Adam beside plain steps.
 
-  python3 -m claims.rules               momentum and adam, all claims; keeps what it finds
+  python3 -m claims.rules               all rules, all reduced forms; keeps what it finds
   python3 -m claims.rules adam 14 17    one rule, some claims
   python3 -m claims.rules --page        only makes the table of docs/claims.md anew
 
-Every run, sweep and comparison of a claim gets --optimizer, with the rule's default numbers and the
-program's default learning rate where the claim has none. A rule that popflow refuses there has no
-verdict: the table has the reason. A claim that takes more than LIMIT seconds stays as it was kept.
+Claims with a reduced form (claims/reduced.py) are measured by it under all three rules. For the
+others the table keeps what their short form gave with --optimizer in every command, or says why the
+claim belongs to gradient flow alone.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import signal
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import popflow
 
-from . import results
-from .claim import CLAIMS
+from . import reduced
+from .claim import VERDICTS, by_verdict
 from .page import PLACE, cells
 
-RULES = ("momentum", "adam")
-LIMIT = 400  # seconds of each claim and rule
+RULES = {"sgd": reduced.PLAIN, "momentum": reduced.MOMENTUM, "adam": reduced.ADAM}
 KEPT = Path(__file__).with_name("results") / "rules.json"
 BEGIN, END = "<!-- made by claims.rules -->", "<!-- end of what claims.rules made -->"
 
+PRECONDITIONED = "the paper's steps are preconditioned and projected; Adam takes raw gradients"
+INTEGRATED = ("the integrated form eliminates the attention, which is exact along gradient flow "
+              "alone")
+L1 = "the flow with l1, and sampled training with it, exist for plain steps alone"
+LOSS = "about the loss as a function, whatever trains"
+#: Why a claim has no verdict under a rule.
+ALONE: dict[tuple[int, str], str] = {
+    **{(number, "adam"): PRECONDITIONED for number in (1, 2, 5, 6, 7, 8, 9)},
+    **{(number, rule): reason for rule in ("momentum", "adam")
+       for number, reason in ((3, L1), (4, L1), (12, INTEGRATED), (15, INTEGRATED), (24, LOSS))}}
 
-class TooLong(Exception):
-    pass
+
+def measured(number: int, rule: str) -> dict[str, Any]:
+    """The verdict of a claim's reduced form under a rule."""
+    with tempfile.TemporaryDirectory() as folder:
+        popflow.folder(folder)
+        numbers = reduced.FORMS[number](RULES[rule])
+    return {"form": "reduced", "verdict": by_verdict(numbers)}
 
 
-def measured(number: int, rule: str) -> dict[str, Any] | None:
-    """The verdict of a claim's short form under a rule, or why it has none; None if it takes too
-    long."""
-    def too_long(*_: Any) -> None:
-        raise TooLong
-
-    commands = {name: getattr(popflow, name) for name in ("run", "sweep", "compare")}
-
-    def under_rule(command: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *words, **options: command(*words, **{"optimizer": rule, **options})
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    began = time.monotonic()
-    try:
-        for name, command in commands.items():
-            setattr(popflow, name, under_rule(command))
-        signal.alarm(LIMIT)
-        with tempfile.TemporaryDirectory() as folder:
-            popflow.folder(folder)
-            found = results.Result(CLAIMS[number].measure(False), 0)
-        kept: dict[str, Any] = {"verdict": found.verdict()}
-    except TooLong:
-        return None
-    except popflow.Error as error:
-        kept = {"reason": " ".join(str(error).split())}
-    except Exception as error:  # what the claim looks for is not there, such as an event
-        kept = {"reason": f"cannot be measured: {type(error).__name__}: {error}"}
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-        for name, command in commands.items():
-            setattr(popflow, name, command)
-    return {**kept, "seconds": round(time.monotonic() - began, 1)}
+def load() -> dict[str, dict[str, dict[str, Any]]]:
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
 
 def keep(number: int, rule: str, found: dict[str, Any]) -> None:
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    kept = load()
     kept.setdefault(f"{number:02}", {})[rule] = found
     KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
+def said(found: dict[str, Any]) -> str:
+    """The verdict with its conditions, if they differ."""
+    verdict = found["verdict"]
+    if len(verdict) == 1:
+        return next(iter(verdict))
+    return "; ".join(f"{words}: {', '.join(verdict[words])}" for words in VERDICTS
+                     if words in verdict)
+
+
 def table() -> str:
-    kept = json.loads(KEPT.read_text())
-    lines = [cells("", "plain SGD or its flow", *RULES, "changes"), cells(*["---"] * 5)]
-    for number, under in sorted(kept.items()):
-        plain = results.load(int(number))["short"].verdict()
-        said = [under[rule].get("verdict") or f"none: {short(under[rule]['reason'])}"
-                if rule in under else "not measured" for rule in RULES]
-        changed = [rule for rule in RULES if rule in under and "verdict" in under[rule]
-                   and under[rule]["verdict"] != plain]
-        lines.append(cells(str(int(number)), plain, *said, ", ".join(changed)))
+    lines = [cells("", "form", "plain steps or their flow", "momentum 0.9", "Adam", "changes"),
+             cells(*["---"] * 6)]
+    kept = load()
+    for number in range(1, 26):
+        under = kept.get(f"{number:02}", {})
+        plain = under.get("sgd")
+        row, changed = [], []
+        for rule in ("momentum", "adam"):
+            if rule in under:
+                row.append(said(under[rule]))
+                if plain and under[rule]["verdict"] != plain["verdict"]:
+                    changed.append(rule)
+            else:
+                row.append(f"none: {ALONE.get((number, rule), 'not measured')}")
+        known = (plain["form"], said(plain)) if plain else ("", "as in the table above")
+        lines.append(cells(str(number), *known, *row, ", ".join(changed)))
     return "\n".join(lines) + "\n"
-
-
-def short(reason: str) -> str:
-    """The first sentence of a reason, without names of files."""
-    text = re.sub(r"\S*/\S*", "...", reason)
-    return text if len(text) < 140 else text[:137] + "..."
 
 
 def page(before: str) -> str:
@@ -107,12 +96,12 @@ def page(before: str) -> str:
 def main(words: list[str]) -> None:
     if "--page" not in words:
         rules = [rule for rule in RULES if rule in words] or list(RULES)
-        numbers = [int(word) for word in words if word.isdigit()] or list(range(1, 26))
+        numbers = [int(word) for word in words if word.isdigit()] or list(reduced.FORMS)
         for number in numbers:
             for rule in rules:
-                found = measured(number, rule)
-                print(number, rule, found, flush=True)
-                if found is not None:
+                if (number, rule) not in ALONE:
+                    found = measured(number, rule)
+                    print(number, rule, found, flush=True)
                     keep(number, rule, found)
     PLACE.write_text(page(PLACE.read_text()))
 

@@ -1,0 +1,47 @@
+# label: fast
+"""The table of verdicts under other training rules has a verdict or a reason in every cell."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from claims import rules  # noqa: E402
+from claims.reduced import MOMENTUM, PLAIN, bounced  # noqa: E402
+from claims.topics import Sizes  # noqa: E402
+
+
+@pytest.mark.parametrize("number", range(1, 26))
+@pytest.mark.parametrize("rule", ["momentum", "adam"])
+def test_each_claim_has_a_verdict_or_a_reason(number, rule):
+    kept = rules.load().get(f"{number:02}", {})
+    assert (rule in kept) != ((number, rule) in rules.ALONE)
+    if rule in kept:
+        assert kept[rule]["form"] == kept["sgd"]["form"], "the rules are compared by one form"
+
+
+def test_the_table_is_on_the_page():
+    text = rules.PLACE.read_text()
+    assert rules.page(text) == text, "python3 -m claims.rules --page makes it anew"
+
+
+def test_momentum_has_a_tenth_of_the_rate_and_as_many_steps():
+    plain, momentum = (rule.steps(0.5, 100, 0.01) for rule in (PLAIN, MOMENTUM))
+    assert plain["learning_rate"] == pytest.approx(10 * momentum["learning_rate"])
+    assert plain["steps"] == momentum["steps"]
+
+
+def test_a_bounce_falls_and_rises():
+    series = np.array([[1.0, 0.5, 0.9], [1.0, 0.5, 0.55], [1.0, 0.95, 1.2]])
+    assert bounced(series, np.full(3, 0.1)).tolist() == [True, False, False]
+
+
+def test_classes_of_entries_and_contrasts():
+    """Two topics of two words: the word itself, its topic, the other topic."""
+    sizes = Sizes(2, 2, 1)
+    matrix = np.full((5, 5), 9.0)
+    matrix[1:, 1:] = [[3, 2, 1, 1], [2, 3, 1, 1], [1, 1, 3, 2], [1, 1, 2, 3]]
+    assert [set(of.tolist()) for of in sizes.by_class(matrix)] == [{3}, {2}, {1}]
+    assert sizes.blocks(matrix) == (1.0, 1.0)
