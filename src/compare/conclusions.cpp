@@ -191,7 +191,7 @@ std::string use_of(const RecordedComparison& of, const Names& names, std::size_t
   for (std::string text :
        {part(judged.good, "good enough for "),
         part(judged.off[Question::range], "too far off in the mean: "),
-        part(judged.off[Question::depth], "too far off in how far down: "),
+        part(judged.off[Question::depth], "too far off in the geometric mean: "),
         part(judged.off[Question::share], "too far off in the share of runs: "),
         part(judged.off[Question::time], "too far off in the median time: "),
         part(judged.open,

@@ -124,8 +124,8 @@ TEST_CASE("files that h5py wrote are read", "[file][fast]") {
   CHECK_THROWS_AS(file.text_attribute("", "whole"), InputError);
   CHECK_THROWS_AS(file.text_attribute("absent", "whole"), InputError);
 
-  CHECK_THROWS_WITH(file.read("text"), Contains("'text' holds text, not numbers"));
-  CHECK_THROWS_WITH(file.read("fixed"), Contains("holds text"));
+  CHECK_THROWS_WITH(file.read("text"), Contains("'text' has text, not numbers"));
+  CHECK_THROWS_WITH(file.read("fixed"), Contains("has text"));
   CHECK_THROWS_WITH(file.read("pairs"), Contains("compound"));
   CHECK_THROWS_WITH(file.read("complex"), Contains("compound"));
   CHECK_THROWS_WITH(file.read("null"), Contains("empty"));
@@ -154,7 +154,7 @@ with open(path, 'r+b') as f:
     f.write(b'MATLAB 7.3 MAT-file')
 )");
   CHECK(DataFile(matlab).read("P").values == std::vector<double>{0.25, 0.5, 0.75, 0.5});
-  CHECK_THROWS_WITH(DataFile(matlab).read("name"), Contains("holds text"));
+  CHECK_THROWS_WITH(DataFile(matlab).read("name"), Contains("has text"));
 
   const std::string netcdf = scratch / "data.nc";
   write_with_python(netcdf, R"(

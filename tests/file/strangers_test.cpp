@@ -176,7 +176,7 @@ TEST_CASE("what is compressed beyond measure is read only where its size is know
   CHECK_THROWS_WITH(file.read("P", {elements - 1}),
                     Contains("has shape (20971520)") && Contains("must be (20971519)"));
   CHECK_THROWS_WITH(file.read("P", {4, elements / 4}), Contains("must be (4, 5242880)"));
-  CHECK_THROWS_WITH(file.read_at_most("P", 1000), Contains("may have 1000 elements"));
+  CHECK_THROWS_WITH(file.read_at_most("P", 1000), Contains("may have at most 1000 elements"));
   rusage before{};
   getrusage(RUSAGE_SELF, &before);
   CHECK(before.ru_maxrss < 400'000);

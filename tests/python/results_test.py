@@ -157,7 +157,7 @@ def test_arguments_that_are_the_packages_own():
     for command in (popflow.run, popflow.plan, popflow.verify):
         with pytest.raises(TypeError, match=r"help is no argument of .*\(\). help\(popflow.sys"):
             command("markov", help=True)
-        with pytest.raises(popflow.UsageError, match="^system is '--help', which is no name"):
+        with pytest.raises(popflow.UsageError, match="^system is '--help', which is not a"):
             command("--help")
     with pytest.raises(popflow.InputError, match="does not exist"):
         popflow.merge("--help")

@@ -63,7 +63,7 @@ def test_a_hundred_thousand_values_go_by_a_configuration_file(tmp_path):
     assert np.array_equal(swept.w0.values, values)
     again = popflow.resume(tmp_path / "long.h5")  # reads its own configuration
     assert again.sizes["w0"] == 100_000
-    with pytest.raises(popflow.UsageError, match="write them into that of config="):
+    with pytest.raises(popflow.UsageError, match="write them into the file given as config="):
         popflow.sweep("markov", {"w0": values}, config="other.cfg", t_end=0.1)
 
 

@@ -124,7 +124,7 @@ def test_a_refusal_says_what_is_allowed_and_nothing_else():
                 (["verify", "markov", "--method", "foo"], "rk4, euler", "heun"),
                 (["run", "markov", "--threads", 2**64], "from 1 to 1024", "no larger"),
                 (["compare", "markov", "--rungs", "sgd,svag:1e300"], "L from 1 to 1000000", "at least"),
-                (["run", "linear-attention", "--init-scale", 1e-320], "give --t-end", "default end"),
+                (["run", "linear-attention", "--init-scale", 1e-320], "give --t-end", "FAILS"),
                 (["verify", "linear-attention", "--init-scale", 1e-320], "give --t-end", "FAILS")):
             told = popflow(*words, folder=folder, code=2).err
             check(allowed in told and other not in told, told)

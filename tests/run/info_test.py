@@ -70,7 +70,7 @@ def test_several_files_have_a_line_each():
         check("no file among these: shard 3 of 4" in said, said)
         failed = popflow("info", "map-1.h5", "other.h5", folder=folder, code=3)
         check("other.h5 -" in " ".join(failed.out.split()) and "other.h5" in failed.err, failed)
-        check("--json is for one file" in
+        check("--json applies to a single file" in
               popflow("info", *names, "--json", folder=folder, code=2).err, "--json")
 
 

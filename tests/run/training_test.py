@@ -273,7 +273,7 @@ def test_what_is_refused_says_why():
             (["--optimizer", "adam", "--beta2", -0.1], "--beta2"),
             (["--learning-rate-schedule", "cosine:3"], "inverse-sqrt:X"),
             (["--learning-rate-schedule", "step:3,1:0.5"], "increasing"),
-            (["--optimizer", "adam", "--rates", "nothing=2"], "names 'nothing'"),
+            (["--optimizer", "adam", "--rates", "nothing=2"], "has the field 'nothing'"),
             (["--rates", "w"], "FIELD=FACTOR"),
             (["--warmup", 1, "--warmup-steps", 5], "--warmup-steps"),
             (["--mode", "sde", "--optimizer", "adam", "--method", "heun", "--noise", "isotropic"],

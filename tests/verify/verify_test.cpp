@@ -401,7 +401,7 @@ TEST_CASE("what is declared positive is below zero by rounding at most", "[fast]
     INFO(verification_table(checks));
     CHECK(holds(checks) == one.right);
     if (!one.right)
-      CHECK(checks.front().note.find("left is -2e-16, though its floor of 1e-16 says") !=
+      CHECK(checks.front().note.find("left is -2e-16, but its floor of 1e-16 declares") !=
             std::string::npos);
   }
 }

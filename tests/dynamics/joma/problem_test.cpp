@@ -219,7 +219,7 @@ TEST_CASE("A run continues from another's last state, whatever the coordinates",
   const Case other({"--nodes", "2", "--tokens", "4", "--init-from", first});
   CHECK((other.v(other.start()) - origin.v(driver.state())).cwiseAbs().maxCoeff() < 1e-15);
   CHECK_THROWS_WITH(Case({"--init-from", first}),
-                    Catch::Contains("another shape (2 nodes and 4 tokens)"));
+                    Catch::Contains("has a state of 2 nodes and 4 tokens"));
 }
 
 TEST_CASE("The default end lies after all events", "[fast][joma]") {
