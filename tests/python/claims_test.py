@@ -125,6 +125,16 @@ def test_a_claim_has_one_line(number, lines):
 
 
 @pytest.mark.parametrize("number", sorted(CLAIMS))
+def test_a_line_shows_what_was_measured(number):
+    """The number and the conditions that a claim names for its line are among those kept."""
+    claim, forms = CLAIMS[number], results.load(number)
+    if any(claim.headline):
+        found = page.headline(claim, forms)
+        assert (found.what, found.where) == claim.headline
+    assert set(claim.conditions) <= {one.where for one in page.together(forms)}
+
+
+@pytest.mark.parametrize("number", sorted(CLAIMS))
 def test_every_claim_is_measured_and_kept(number):
     """All of them, each with a number that decides."""
     claim, kept = CLAIMS[number], results.load(number)
