@@ -27,7 +27,7 @@
 #include "plot/picture.hpp"
 #include "report/csv.hpp"
 #include "report/file_json.hpp"
-#include "report/files_together.hpp"
+#include "report/files_overview.hpp"
 #include "report/summary.hpp"
 #include "run/run.hpp"
 #include "sweep/report.hpp"
@@ -237,7 +237,7 @@ ExitCode info_of_many(const Program& program, const options::Words& words) {
     throw UsageError("--" + words.options.front().key +
                      " applies to a single file, but there are " +
                      std::to_string(words.positional.size()));
-  const FilesTogether together = describe_files(words.positional);
+  const FilesOverview together = describe_files(words.positional);
   std::cout << together.page << std::flush;
   for (const std::string& sentence : together.unread)
     std::cerr << program.name << ": error: " << text::printable(sentence) << '\n';

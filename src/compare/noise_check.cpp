@@ -11,7 +11,7 @@
 #include "noise/noise_model.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -232,9 +232,9 @@ void write_noise(const TrajectoryGroup& file, const NoiseCheck& check) {
 }
 
 std::string describe_noise(const DataFile& file) {
-  using told::attribute;
+  using contents::attribute;
   const DataFile group(file.path(), "noise");
-  told::Rows rows = {
+  contents::Rows rows = {
       {"noise of " + attribute(group, "", "rung") + " (" + attribute(group, "", "noise") + ")", "t",
        "samples", "noise model"}};
   const auto times = group.read("time").values;

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "compare/recorded.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
 
+using contents::attribute;
+using contents::Rows;
 using text::rounded;
-using told::attribute;
-using told::Rows;
 
 namespace {
 

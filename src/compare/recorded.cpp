@@ -7,13 +7,13 @@
 #include "compare/comparison.hpp"
 #include "compare/rungs.hpp"
 #include "popflow/error.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "statistics/verdict.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
 
-using told::attribute;
+using contents::attribute;
 
 OverTime::OverTime(std::vector<double> values, std::size_t times, std::string path)
     : values_(std::move(values)), times_(times), path_(std::move(path)) {}

@@ -8,14 +8,14 @@
 #include "compare/recorded.hpp"
 #include "compare/tables.hpp"
 #include "compare/verdict_maps.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
 
 namespace {
 
-using told::attribute;
+using contents::attribute;
 
 /// Describes the comparison at one setting.
 std::string describe_setting(const DataFile& file, const std::string& group) {
@@ -24,7 +24,7 @@ std::string describe_setting(const DataFile& file, const std::string& group) {
 }
 
 std::string describe_settings(const DataFile& file) {
-  const std::int64_t settings = told::count_attribute(file, "", "settings").value_or(1);
+  const std::int64_t settings = contents::count_attribute(file, "", "settings").value_or(1);
   if (settings == 1) return describe_setting(file, "");
   std::string page;
   for (std::int64_t i = 1; i <= settings; ++i)
@@ -34,7 +34,7 @@ std::string describe_settings(const DataFile& file) {
 
 /// Describes how each rung ended.
 std::string describe_rungs(const DataFile& file) {
-  told::Rows rows;
+  contents::Rows rows;
   for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {
     const DataFile rung(file.path(), group);
     rows.push_back(

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "statistics/distributions.hpp"
 #include "statistics/numbers.hpp"
 #include "statistics/verdict.hpp"
@@ -16,10 +16,10 @@ namespace popflow {
 
 namespace {
 
+using contents::Rows;
 using text::digits;
 using text::rounded;
 using text::with_error;
-using told::Rows;
 
 std::string head(const RecordedComparison& of) {
   std::vector<std::string> parts;

@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-void Together::add(const Ending& run) {
+void EnsembleEnding::add(const Ending& run) {
   const Outcome& outcome = run.outcome;
   if (runs_ == 0) first_ = run;
   ++runs_;
@@ -24,7 +24,7 @@ void Together::add(const Ending& run) {
   if (*where_ != run.where) where_ = "undecided";
 }
 
-Ending Together::ending() const {
+Ending EnsembleEnding::ending() const {
   if (runs_ == 1) return first_;
   const std::string where = where_.value_or("undecided");
   if (interrupted_.kind == Outcome::Kind::interrupted) return {interrupted_, where};

@@ -16,7 +16,7 @@ struct Ending {
 };
 
 /// Summarises how the runs of an ensemble ended. Add the runs in order.
-class Together {
+class EnsembleEnding {
  public:
   void add(const Ending& run);
   /// Ending of all runs that were added; requires at least one.

@@ -117,7 +117,7 @@ std::vector<UnitVariable> compared(const Part& part) {
 // ---- Attributes of the whole.
 
 Ending ending_of(const Ensemble& ensemble, const std::vector<std::string>& outcomes) {
-  Together together;
+  EnsembleEnding together;
   for (const Owner& owner : ensemble.owners) {
     const Part& part = ensemble.parts[owner.part];
     const auto here = static_cast<std::size_t>(owner.unit);

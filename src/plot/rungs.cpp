@@ -8,7 +8,7 @@
 #include "plot/trajectories.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -27,7 +27,7 @@ struct Compared {
 
   /// Names the learning rate that is drawn, if there are several.
   [[nodiscard]] std::string which() const {
-    const std::int64_t settings = told::count_attribute(file, "", "settings").value_or(1);
+    const std::int64_t settings = contents::count_attribute(file, "", "settings").value_or(1);
     const auto rate = file.number_attribute(group, "learning_rate");
     if (settings < 2 || !rate) return "";
     return ", at learning rate " + shortest(*rate) + ", the first of " + std::to_string(settings);

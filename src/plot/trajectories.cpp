@@ -9,7 +9,7 @@
 #include "options/tokens.hpp"
 #include "plot/chart.hpp"
 #include "popflow/error.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -23,10 +23,10 @@ constexpr std::size_t kSparkline = 30;
 class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
-    told::require_run(file);
+    contents::require_run(file);
     runs_ = file.has_dataset("run") ? file.length("run") : 1;
     ensemble_ = file.has_dataset("run");
-    done_ = told::saves_of_runs(file, time_.size());
+    done_ = contents::saves_of_runs(file, time_.size());
     if (!ensemble_) return;
     const std::vector<std::int64_t> status = file.integers("status", runs_);
     for (std::size_t run = 0; run < runs_; ++run)

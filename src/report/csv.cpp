@@ -11,7 +11,7 @@
 #include "options/run_config.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -23,7 +23,7 @@ std::string attribute(const DataFile& file, const std::string& object, const std
   return file.text_attribute(object, name).value_or("");
 }
 
-/// The words of a variable over runs; none where the file has no such variable.
+/// Word of a variable for each run; empty if the file has no such variable.
 std::vector<std::string> words_of_runs(const DataFile& file, const std::string& name) {
   std::vector<std::string> found;
   if (!file.has_dataset(name)) return found;
@@ -35,8 +35,8 @@ std::vector<std::string> words_of_runs(const DataFile& file, const std::string& 
   return found;
 }
 
-/// Names and values of the parameters that are not at their defaults and decide a number. Not so
-/// the save times, which have a column.
+/// Names and values of the parameters that differ from their defaults and determine results. Save
+/// times are left out, because they have a column.
 NamedValues parameters(const DataFile& file) {
   NamedValues found;
   const auto changed = text::split_words(attribute(file, "parameters", "not_default"));
@@ -50,11 +50,12 @@ NamedValues parameters(const DataFile& file) {
   return found;
 }
 
-/// The lines of one run's group or file.
+/// Lines for the group or file of one run.
 class Lines {
  public:
-  /// With a column for the run, where there are several or `numbered`. With the columns of `first`,
-  /// empty where the file has none: trajectories of others lack some.
+  /// There is a column for the run if there are several runs or if `numbered`. With `first`, the
+  /// columns are those of `first`, and empty if this file has none: other programs' trajectories
+  /// may lack some.
   Lines(const DataFile& file, NamedValues parameters, bool numbered = false,
         const Lines* first = nullptr)
       : file_(file),
@@ -62,7 +63,7 @@ class Lines {
                                 : text::split_words(attribute(file, "", "observables"))),
         parameters_(std::move(parameters)) {
     time_ = file.read("time").values;
-    done_ = told::saves_of_runs(file, time_.size());
+    done_ = contents::saves_of_runs(file, time_.size());
     if (file.has_dataset("run")) numbers_ = file.read("run").integers;
     if (file.has_dataset("stop_time")) stops_ = file.read("stop_time").values;
     numbered_ = numbered || !numbers_.empty();
@@ -108,8 +109,8 @@ class Lines {
     return std::any_of(ends_.begin(), ends_.end(),
                        [&](const auto& end) { return end.first == name; });
   }
-  /// A run of an ensemble that stopped early has its last values beside a save that it did not
-  /// reach.
+  /// Time of save i of a run. A run of an ensemble that stopped early has its last values at the
+  /// stop, in the place of a save that it did not reach.
   [[nodiscard]] double time_of(std::size_t run, std::size_t i) const {
     const bool last = i + 1 == done_[run] && run < stops_.size();
     return last && stops_[run] < time_[i] ? stops_[run] : time_[i];
@@ -122,7 +123,7 @@ class Lines {
                        std::to_string(time_.size()));
     return values;
   }
-  /// Word of each run; of a single run, the file's own.
+  /// Word of each run; for a single run, the word of the file.
   [[nodiscard]] std::vector<std::string> words_of(const std::string& name) const {
     if (!numbers_.empty()) return words_of_runs(file_, name);
     const auto word = file_.text_attribute("", name);
@@ -133,9 +134,9 @@ class Lines {
   std::vector<std::string> names_;
   NamedValues parameters_;
   std::vector<double> time_;
-  std::vector<std::size_t> done_;      ///< of each run
-  std::vector<std::int64_t> numbers_;  ///< likewise; of a single one none
-  std::vector<double> stops_;          ///< when each ended; likewise
+  std::vector<std::size_t> done_;      ///< number of finished saves of each run
+  std::vector<std::int64_t> numbers_;  ///< number of each run; empty for a single run
+  std::vector<double> stops_;          ///< time at which each run ended; empty for a single run
   std::size_t runs_ = 1;
   bool numbered_ = false;
   std::vector<std::vector<double>> columns_;
@@ -153,7 +154,7 @@ std::string csv_cell(const std::string& text) {
 }
 
 void write_csv(const DataFile& file, std::ostream& out) {
-  told::require_run(file);
+  contents::require_run(file);
   const Lines lines(file, parameters(file));
   out << lines.head() << '\n';
   lines.write("", out);
@@ -164,7 +165,7 @@ void write_comparison_csv(const DataFile& file, std::ostream& out) {
   NamedValues shared;
   for (const auto& parameter : all)
     if (parameter.first != "learning-rate") shared.push_back(parameter);
-  // The files of the groups, so that the first one's columns are there for the others.
+  // Files of the groups, kept open because the columns of the first one are needed for the others.
   std::vector<std::unique_ptr<DataFile>> files;
   std::unique_ptr<Lines> first;
   for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {

@@ -7,15 +7,15 @@
 
 namespace popflow {
 
-/// A text as one value of a line: in quotes if it must be.
+/// Formats a text as one value of a line, in quotes if necessary.
 std::string csv_cell(const std::string& text);
 
-/// The observables of a run's file as comma-separated values, a line for each save that is done,
-/// with how the run ended and the parameters that are not at their defaults. Throws InputError for
-/// another file.
+/// Writes the observables of a run's file as comma-separated values: a line for each finished save,
+/// with the status of the run and the parameters that differ from their defaults. Throws InputError
+/// for any other file.
 void write_csv(const DataFile& file, std::ostream& out);
 
-/// Writes the observables of all rungs of a comparison, with the group of each line.
+/// Writes the observables of all rungs of a comparison; each line has the group of its rung.
 void write_comparison_csv(const DataFile& file, std::ostream& out);
 
 }  // namespace popflow

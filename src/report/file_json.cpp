@@ -14,16 +14,16 @@ namespace popflow {
 
 namespace {
 
-using Json = nlohmann::ordered_json;  // members in the order in which they are written
+using Json = nlohmann::ordered_json;  // keeps the order of the members
 
 Json number(double x) {
   const bool whole = std::abs(x) < largest_whole && x == std::round(x);
   return whole ? Json(static_cast<std::int64_t>(x)) : Json(x);
 }
 
-/// A text, a number or a list of numbers; null for what is neither.
+/// Text, number or list of numbers; null for any other type.
 Json attribute(const DataFile& file, const std::string& object, const std::string& name) {
-  // A file tells the type of an attribute by refusing to read it as another.
+  // The type of an attribute is only known from the exception that reading another type throws.
   try {
     if (const auto text = file.text_attribute(object, name)) return *text;
   } catch (const InputError&) {
@@ -47,7 +47,8 @@ Json attributes(const DataFile& file, const std::string& object) {
   return json;
 }
 
-/// Marks by which HDF5 and netCDF tell dimensions: the dimensions themselves are listed.
+/// Whether the attribute is one by which HDF5 and netCDF mark dimensions; the dimensions themselves
+/// are listed.
 bool is_mark(const std::string& attribute) {
   for (const char* mark : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"})
     if (attribute == mark) return true;
@@ -91,7 +92,7 @@ Json events(const DataFile& file) {
   return json;
 }
 
-/// The rows of a comparison's table of verdicts, one for each pair of rungs.
+/// Rows of the table of verdicts of a comparison, one for each pair of rungs.
 Json verdicts(const DataFile& file, const std::string& comparison) {
   const std::string table = join(comparison, "verdicts");
   const auto words = [&](const std::string& path) {
@@ -110,7 +111,7 @@ Json verdicts(const DataFile& file, const std::string& comparison) {
   for (const char* name : {"question", "subject", "item"})
     whole[name] = file.integers(join(table, name), rows);
   whole["verdict"] = file.integers(join(table, "verdict"), rows * pairs);
-  const std::string reason = join(table, "reason");  // older files have none
+  const std::string reason = join(table, "reason");  // files of older versions have none
   if (file.has_dataset(reason)) whole["reason"] = file.integers(reason, rows * pairs);
   std::map<std::string, std::vector<double>> numbers;
   for (const char* name :

@@ -10,17 +10,17 @@
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
-#include "report/runs_together.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
+#include "report/ensemble_summary.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
 namespace {
 
-using namespace told;
+using namespace contents;
 using text::rounded;
 
-/// A variable over the saves.
+/// Values of a variable at the saves.
 std::vector<double> series(const DataFile& file, const std::string& name, std::size_t saves) {
   auto values = file.read(name).values;
   if (values.size() != saves) {
@@ -31,7 +31,7 @@ std::vector<double> series(const DataFile& file, const std::string& name, std::s
   return values;
 }
 
-// ---- The rows, one function each; none where the file lacks the data.
+// ---- rows of the summary, one function each; empty if the file has no such data
 
 std::string status(const DataFile& file) {
   const std::string word = attribute(file, "", "status");
@@ -42,7 +42,7 @@ std::string status(const DataFile& file) {
   return word + (message.empty() ? "" : ": " + message) + when;
 }
 
-/// `at`: where it is, if not at the last of the saves that it has done.
+/// `at`: position of the run, if it is not the last finished save.
 std::string reached(const DataFile& file, const std::vector<double>& time, std::size_t done,
                     std::string at = "") {
   const double planned =
@@ -52,8 +52,8 @@ std::string reached(const DataFile& file, const std::vector<double>& time, std::
          std::to_string(time.size()) + (time.size() == 1 ? " save" : " saves");
 }
 
-/// "t = 3", "t = 24 to 51"; empty unless all runs of an ensemble have ended. A run that stops early
-/// has its last values beside the first save that it did not reach.
+/// Text such as "t = 3" or "t = 24 to 51"; empty unless all runs of an ensemble have ended. A run
+/// that stops early stores its last values in the place of the first save that it did not reach.
 std::string where_runs_stopped(const DataFile& file) {
   if (!file.has_dataset("stop_time")) return "";
   const std::vector<double> stops = file.read("stop_time").values;
@@ -63,7 +63,7 @@ std::string where_runs_stopped(const DataFile& file) {
   return "t = " + rounded(*first) + (*first < *last ? " to " + rounded(*last) : "");
 }
 
-/// Progress of an ensemble, whose runs need not have come equally far.
+/// Progress of an ensemble, whose runs may have reached different saves.
 std::string reached_by_runs(const DataFile& file, const std::vector<double>& time) {
   const std::vector<std::int64_t> done = file.read("saves_done").integers;
   const auto saves = static_cast<std::int64_t>(time.size());
@@ -81,7 +81,7 @@ std::string reached_by_runs(const DataFile& file, const std::vector<double>& tim
          (none > 0 ? ", " + std::to_string(none) + " none yet" : "");
 }
 
-/// A list of numbers by its beginning and its length.
+/// Shows a long list of numbers by its beginning, its last number and its length.
 std::string shortened(const std::string& value) {
   constexpr std::ptrdiff_t kShownOf = 3, kMost = 12;
   const auto commas = std::count(value.begin(), value.end(), ',');
@@ -93,7 +93,7 @@ std::string shortened(const std::string& value) {
          std::to_string(commas + 1) + " values)";
 }
 
-/// The parameters that are not at their defaults; all, where the file does not list these.
+/// Parameters that differ from their defaults; all parameters if the file does not list these.
 std::string parameters(const DataFile& file) {
   const auto names = file.text_attribute("parameters", "not_default");
   const std::vector<std::string> changed = text::split_words(names.value_or(""));
@@ -108,8 +108,8 @@ std::string parameters(const DataFile& file) {
   return shown(text::join(words, ", "));
 }
 
-/// Adds the sizes of the dimensions of a group, "" being the root. They are asked for by their
-/// marks: to open every dataset for its list of dimensions takes longer than all the rest.
+/// Adds the sizes of the dimensions of a group ("" is the root). The dimensions are found by their
+/// marks: opening every dataset for its list of dimensions takes longer than everything else.
 void add_sizes(const DataFile& file, const std::string& group, std::vector<std::string>& names,
                std::vector<std::string>& sizes) {
   for (const auto& name : file.members(group.empty() ? "/" : group)) {
@@ -189,9 +189,9 @@ std::string size_on_disk(const DataFile& file) {
   return file.path() + (error ? "" : ", " + describe_bytes(static_cast<double>(bytes)));
 }
 
-// ---- Observables and drifts.
+// ---- observables and drifts
 
-/// The largest drift over the saves; nothing for an observable that shows no invariant.
+/// Largest drift over the saves; empty for an observable that is not an invariant.
 std::optional<double> drift(const std::string& form, const std::vector<double>& values) {
   if (form != "zero" && form != "constant") return std::nullopt;
   if (values.empty()) return std::nullopt;
@@ -207,7 +207,7 @@ std::optional<double> drift(const std::string& form, const std::vector<double>& 
 
 std::string observable_table(const DataFile& file, std::size_t saves, std::size_t done) {
   if (done == 0) return "";
-  // A single save is the end, and no beginning.
+  // A single save is at the end and not at the start.
   const bool begins = saves > 1;
   Rows rows;
   bool any_drift = false;
@@ -226,9 +226,9 @@ std::string observable_table(const DataFile& file, std::size_t saves, std::size_
   return "\n" + text::columns(rows);
 }
 
-// ---- The last state after post-processing.
+// ---- last state after post-processing
 
-/// The mean over the runs that have ended, or "-".
+/// Mean over the runs that have ended, or "-".
 std::string mean_of(const std::vector<double>& values) {
   double sum = 0;
   std::size_t runs = 0;
@@ -240,8 +240,8 @@ std::string mean_of(const std::vector<double>& values) {
   return runs == 0 ? "-" : rounded(sum / static_cast<double>(runs));
 }
 
-/// Names that end in _before and _after are two columns of one row; the others, which count
-/// failures, get a line where they are not 0.
+/// Names that end in _before and _after become two columns of one row. The others count failures;
+/// they get a line unless they are 0.
 std::string final_table(const DataFile& file, std::size_t runs) {
   if (!file.has_group("final")) return "";
   const std::string before = "_before", after = "_after";
@@ -265,7 +265,7 @@ std::string final_table(const DataFile& file, std::size_t runs) {
   return "\n" + text::columns(rows) + (notes.empty() ? "" : "\n" + text::columns(notes));
 }
 
-/// The stage, from 1, in which each run that counts and has begun was last.
+/// Last stage, counted from 1, of each run that counts and has started.
 std::vector<std::int64_t> last_stages(const DataFile& file, const Counted& counted) {
   if (!file.has_dataset("stage")) return {};
   const std::size_t saves = file.read("time").values.size();
@@ -277,7 +277,7 @@ std::vector<std::int64_t> last_stages(const DataFile& file, const Counted& count
   return last;
 }
 
-/// "regularised", or of several runs "boosting in 1, ended in 3".
+/// Text such as "regularised" or, for several runs, "boosting in 1, ended in 3".
 std::string stages(const DataFile& file, const Counted& counted) {
   const std::vector<std::int64_t> last = last_stages(file, counted);
   if (last.empty()) return "";
@@ -315,7 +315,7 @@ std::string summarize(const DataFile& file) {
   add(above, "sizes", sizes(file));
   add(above, "constants", constants(file));
   const std::size_t runs = ensemble(file);
-  // A single run counts however it ended.
+  // A single run always counts, even if it diverged.
   const Counted counted = runs > 1 ? Counted(file) : Counted();
   const auto everyone = [](std::size_t) { return true; };
   if (runs > 0)

@@ -8,19 +8,19 @@
 
 namespace popflow {
 
-/// A summary of a run for people, from its file alone: system, status, times, the
-/// parameters that are not at their defaults, sizes, constants, events, first and last values of
-/// the observables, drifts of the invariants, steps, wall time, the file. Throws InputError if
-/// the file is not a run's.
+/// Summary of a run for people, made from its file alone: system, status, times, parameters that
+/// differ from their defaults, sizes, constants, events, first and last values of the observables,
+/// drifts of the invariants, steps, wall time, the file. Throws InputError if the file is not the
+/// file of a run.
 std::string summarize(const DataFile& file);
 
-/// Warnings about a run's end: counts of failures, stages of a training that
-/// did not begin.
+/// Warnings about the end of a run: counts of failures, and stages of a training that did not
+/// begin.
 std::vector<std::string> warnings_at_end(const DataFile& file);
-/// Has a file of this layout what they are about?
+/// Whether a file with this layout has data for such warnings.
 bool may_warn_at_end(const GroupSpec& layout);
 
-/// summarize(), and by what, where and when the file was written.
+/// Returns summarize(), followed by the program, place and time that wrote the file.
 std::string describe(const DataFile& file);
 
 }  // namespace popflow

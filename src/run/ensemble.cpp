@@ -178,7 +178,7 @@ class EnsembleWriter final : public BatchWriter {
     never_begun.outcome.kind = Outcome::Kind::interrupted;
     never_begun.outcome.message = ended_.size() == 1 ? "interrupted before the run began"
                                                      : "interrupted before all runs began";
-    Together all;
+    EnsembleEnding all;
     for (std::size_t run = 0; run < ended_.size(); ++run)
       all.add(told_[run] ? ended_[run] : never_begun);
     return all.ending();

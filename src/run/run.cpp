@@ -11,7 +11,7 @@
 #include "options/input_files.hpp"
 #include "plot/picture.hpp"
 #include "popflow/memory.hpp"
-#include "report/runs_together.hpp"
+#include "report/ensemble_summary.hpp"
 #include "report/summary.hpp"
 #include "run/continued_runs.hpp"
 #include "run/cost.hpp"

@@ -15,7 +15,7 @@ Ending ending(Outcome::Kind kind, const std::string& where, double diverged_at =
 }
 
 Ending together(const std::vector<Ending>& runs) {
-  Together all;
+  EnsembleEnding all;
   for (const Ending& run : runs) all.add(run);
   return all.ending();
 }

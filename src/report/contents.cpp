@@ -1,4 +1,4 @@
-#include "report/told.hpp"
+#include "report/contents.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "text/text.hpp"
 #include "text/utf8.hpp"
 
-namespace popflow::told {
+namespace popflow::contents {
 namespace {
 
 constexpr std::size_t kShown = 2000;
@@ -76,4 +76,4 @@ std::vector<std::string> observables(const DataFile& file) {
   return text::split_words(attribute(file, "", "observables"));
 }
 
-}  // namespace popflow::told
+}  // namespace popflow::contents

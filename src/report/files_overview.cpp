@@ -1,4 +1,4 @@
-#include "report/files_together.hpp"
+#include "report/files_overview.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,19 +12,19 @@
 #include "engine/status.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
-#include "report/told.hpp"
+#include "report/contents.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
 
 namespace {
 
-/// How much of a file's work is done.
+/// Progress of the work of a file.
 struct Done {
   std::uint64_t done = 0;
   std::uint64_t all = 0;
-  std::string unit = {};                            ///< cells, runs, saves; empty: not known
-  std::map<std::string, std::uint64_t> ended = {};  ///< cells or runs by how they ended
+  std::string unit = {};                            ///< cells, runs or saves; empty if unknown
+  std::map<std::string, std::uint64_t> ended = {};  ///< number of cells or runs for each status
 };
 
 Done done_of_sweep(const DataFile& file) {
@@ -46,7 +46,7 @@ Done done_of_sweep(const DataFile& file) {
 
 Done done_of_run(const DataFile& file) {
   const std::size_t saves = file.length("time");
-  const std::vector<std::size_t> done = told::saves_of_runs(file, saves);
+  const std::vector<std::size_t> done = contents::saves_of_runs(file, saves);
   return {.done = std::accumulate(done.begin(), done.end(), std::uint64_t{0}),
           .all = saves * done.size(),
           .unit = "saves"};
@@ -63,13 +63,13 @@ Done done_of(const DataFile& file) {
   }
 }
 
-/// "40 of 100 cells"
+/// Text such as "40 of 100 cells".
 std::string in_words(const Done& one) {
   if (one.unit.empty()) return "";
   return std::to_string(one.done) + " of " + std::to_string(one.all) + " " + one.unit;
 }
 
-/// "3:05 ago", since the file was written last.
+/// Time since the file was last written, such as "3:05 ago".
 std::string age_of(const std::string& path) {
   std::error_code unknown;
   const auto written = std::filesystem::last_write_time(path, unknown);
@@ -78,25 +78,27 @@ std::string age_of(const std::string& path) {
   return text::duration(std::max(age.count(), 0.0)) + " ago";
 }
 
-/// Shard of a sweep that a file holds: its number from 1, and the number of shards.
+/// Shard of a sweep that a file holds: its number, counted from 1, and the number of shards.
 struct FileShard {
   std::int64_t number = 0;
   std::int64_t of = 0;
 };
 
-/// Nothing for a file without shards. Throws InputError if the file's numbers are no shard.
+/// Empty for a file without shards. Throws InputError if the numbers in the file are not a valid
+/// shard.
 std::optional<FileShard> shard_of(const DataFile& file) {
   if (!file.has_group("sweep")) return std::nullopt;
-  const std::optional<std::int64_t> of = told::count_attribute(file, "sweep", "shards");
+  const std::optional<std::int64_t> of = contents::count_attribute(file, "sweep", "shards");
   if (!of) return std::nullopt;
-  const std::optional<std::int64_t> number = told::count_attribute(file, "sweep", "shard", *of);
+  const std::optional<std::int64_t> number = contents::count_attribute(file, "sweep", "shard", *of);
   return number ? std::optional<FileShard>({*number, *of}) : std::nullopt;
 }
 
-/// Numbers of the shards that are there, by how many shards there are.
+/// Numbers of the available shards, for each total number of shards.
 using Shards = std::map<std::int64_t, std::set<std::int64_t>>;
 
-/// Shards of which there is no file, as sentences: the first twenty, and the count of the others.
+/// Returns sentences on shards without a file: the numbers of the first twenty, and the count of
+/// the others.
 std::string missing_shards(const Shards& shards) {
   constexpr std::ptrdiff_t kMost = 20;
   std::string said;
@@ -117,10 +119,10 @@ std::string missing_shards(const Shards& shards) {
 
 }  // namespace
 
-FilesTogether describe_files(const std::vector<std::string>& paths) {
-  FilesTogether together;
+FilesOverview describe_files(const std::vector<std::string>& paths) {
+  FilesOverview together;
   std::vector<std::vector<std::string>> rows = {{"file", "status", "done", "last written"}};
-  std::map<std::string, Done> all;  // by unit
+  std::map<std::string, Done> all;  // totals by unit
   Shards shards;
   const auto add = [&](const DataFile& file) {
     const Done one = done_of(file);

@@ -1,4 +1,4 @@
-#include "report/runs_together.hpp"
+#include "report/ensemble_summary.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,17 +9,17 @@
 
 namespace popflow {
 
-using namespace told;
+using namespace contents;
 using text::rounded;
 
 namespace {
 
-/// The first and the last value of those runs that count and have one there.
+/// First and last values of the runs that count, without missing values.
 struct Ends {
   std::vector<double> first, last;
 };
 
-/// Exact where all are the same, as they are at a start.
+/// Mean of the values. Exact if all values are equal, as at a start.
 double mean_of_runs(const std::vector<double>& values) {
   double beyond = 0;
   for (const double value : values) beyond += value - values.front();
@@ -30,7 +30,7 @@ Ends across_runs(const DataFile& file, const std::string& name, std::size_t runs
                  const Counted& counted) {
   if (file.shape(name) != std::vector<std::size_t>{runs, saves})
     throw InputError("'" + file.path() + "' is damaged: " + name + " has another shape");
-  // In pieces: all saves of all runs need not fit the memory.
+  // Read in pieces, because all saves of all runs may not fit in memory.
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const std::size_t most = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(saves, 1));
   std::vector<double> piece;
@@ -71,8 +71,8 @@ std::string numbers_of_words(const DataFile& file, const std::string& name,
                              const std::function<bool(std::size_t)>& counts) {
   if (!file.has_dataset(name)) return "";
   auto words = text::split_words(attribute(file, name, "flag_meanings"));
-  // The flag value of a run that has not ended has had two words, neither of which tells whether
-  // the run goes on.
+  // Earlier versions used two words for the flag value of a run that has not ended; neither shows
+  // whether the run is still running.
   if (name == "status" && !words.empty())
     words.front() = attribute(file, "", "status") == "running" ? "running" : "unfinished";
   const auto values = file.read(name).integers;
@@ -92,7 +92,7 @@ std::string events_of_runs(const DataFile& file, std::size_t runs, const Counted
   const auto names = text::split_words(attribute(file, "events/kind", "flag_meanings"));
   const auto kinds = file.read("events/kind").integers;
   const auto times = file.read("events/time").values;
-  const std::size_t places = std::max<std::size_t>(1, kinds.size() / runs);  // of a run
+  const std::size_t places = std::max<std::size_t>(1, kinds.size() / runs);  // per run
   std::vector<std::vector<double>> when(names.size());
   for (std::size_t i = 0; i < std::min(kinds.size(), times.size()); ++i) {
     const auto kind = static_cast<std::size_t>(kinds[i]);
@@ -132,7 +132,7 @@ void add_passages(const DataFile& file, Rows& rows, std::size_t runs, const Coun
 
 std::string table_of_runs(const DataFile& file, std::size_t runs, std::size_t saves,
                           const Counted& counted) {
-  // A single save is the end, and no beginning.
+  // A single save is at the end and not at the start.
   const bool begins = saves > 1;
   std::string title = begins ? first_save(file) : "";
   if (begins && title != "first") title += ": mean";
