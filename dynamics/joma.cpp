@@ -74,7 +74,7 @@ Start make_start(const Ingredients& from, const Problem& problem) {
     // A given start that agrees is no conflict, because a run's own configuration may contain both.
     if (own.given("init") && (v0.array() != own.real("init")).any())
       throw UsageError("--init " + own.text("init") + " and " + where +
-                       " both set the start of v; give only one");
+                       " both set the start of v; give one of them");
     own.unset("init");
   };
   if (from.setting.start != nullptr) {

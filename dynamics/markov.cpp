@@ -42,7 +42,7 @@ Point start_of(const Ingredients& from, bool free_bias) {
            {"e0", start.e}, {"w0", start.w}, {"b0", start.b}}) {
     // A run's own file contains both, with the same value: no conflict.
     if (own.given(name) && own.real(name) != value)
-      throw UsageError("--" + name + " and --init-from both set the start; give only one");
+      throw UsageError("--" + name + " and --init-from both set the start; give one of them");
     if (name != "b0" && too_small(value))
       throw InputError("--init-from " + last->path + " ends at " + name.substr(0, 1) + " = " +
                        shortest(value) + allowed());

@@ -144,7 +144,7 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   if (last != nullptr) {
     if (own.given("init-value") && own.word("init-value") != "problem")
       throw UsageError("--init-value " + own.word("init-value") +
-                       " and --init-from both set the start of V; give only one");
+                       " and --init-from both set the start of V; give one of them");
     return start_from(*last, own, problem, variant, coordinates);
   }
   if (!own.has("init-value"))
@@ -215,7 +215,7 @@ std::unique_ptr<System> make(const Ingredients& from) {
   require_room(from, coordinates);
   Problem problem = make_problem(from);
   Start start = make_start(from, problem, variant, coordinates);
-  Training training = settle_training(from.own, problem, variant, start.V0);
+  Training training = resolve_training(from.own, problem, variant, start.V0);
   choose_l1_solver(from, start, problem, coordinates, training);
   return std::make_unique<Scb>(std::move(problem), variant, coordinates, std::move(start), training,
                                from.workers);

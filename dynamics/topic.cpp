@@ -191,7 +191,7 @@ void resolve_logits(Parameters& own, const Setting& setting, const std::optional
 void refuse_logits_beside_matrix(const Parameters& own, const std::string& path) {
   if (const std::string name = given_logit(own); !name.empty())
     throw UsageError("--" + name + " and Lambda of " + path +
-                     " both set the start of the logits; give only one");
+                     " both set the start of the logits; give one of them");
 }
 
 /// Whether the difference of two entries is comparable to their rounding after they have grown to
@@ -249,7 +249,7 @@ bool has_matrices(const ProblemFile& file, const Variant& variant,
       for (const StartField& field : fields)
         if (name == matrix.name && starts_with(field, beginning) && file.has(field.name))
           throw file.bad("holds both " + matrix.name + " and " + field.name +
-                         ", which contain the same numbers; give only one");
+                         ", which contain the same numbers; give one of them");
   }
   return any;
 }

@@ -20,8 +20,8 @@ using Eigen::Index;
 
 // A rate smaller than this fraction of its terms counts as rounding of zero, as does a rate without
 // terms: a state at rest triggers no event.
-constexpr double kNothing = 1e-9;
-double rounding(double size) { return kNothing * size + std::numeric_limits<double>::min(); }
+constexpr double kZeroTolerance = 1e-9;
+double rounding(double size) { return kZeroTolerance * size + std::numeric_limits<double>::min(); }
 
 std::size_t count(Index n) { return static_cast<std::size_t>(n); }
 

@@ -10,10 +10,10 @@ namespace popflow::scb {
 
 namespace {
 
-// A weight closer to zero than this, in units of 1/T, counts as zero, and a drift that exceeds the
-// penalty by this fraction moves a weight: more than rounding, and far less than any tolerance.
-// Decisions about a weight at zero use half of this margin, so that a change does not immediately
-// cause its reverse.
+// Margin for decisions about weights near zero. A weight closer to zero than this, in units of 1/T,
+// counts as zero, and a drift that exceeds the penalty by this fraction moves a weight. The margin
+// is above rounding and far below any tolerance. Decisions about a weight at zero use half of it,
+// so that a change does not immediately cause its reverse.
 constexpr double kMargin = 1e-12;
 
 /// Minimum of two numbers; NaN if either is NaN.
@@ -53,7 +53,7 @@ double ActiveSet::freeing_shift(std::size_t first, std::size_t end, std::span<co
   double widest = l1_;  // at -widest no term is positive, at +widest none is negative
   for (std::size_t i = first; i < end; ++i) widest = std::max(widest, l1_ + std::abs(g[i]));
   return root_of_rising(-widest, widest, [&](double nu) {
-    Rising rate;
+    ValueAndSlope rate;
     for (std::size_t i = first; i < end; ++i) {
       const double pulled = g[i] + nu;
       const bool moves = signs[i] != 0 || std::abs(pulled) > l1_;
@@ -99,8 +99,8 @@ void ActiveSet::linearise(std::span<const double> signs, Eigen::Index first,
   });
 }
 
-double ActiveSet::left(std::span<const double> d, std::span<const double> signs,
-                       const Drift& drift) const {
+double ActiveSet::distance_to_change(std::span<const double> d, std::span<const double> signs,
+                                     const Drift& drift) const {
   const double uniform = weights_.uniform;
   const double extra = slack(drift);
   std::vector<double> least(columns());

@@ -10,13 +10,13 @@
 namespace popflow::scb {
 
 /// The flow with the l1 penalty lambda sum_k |a_k|_1, integrated exactly. The flow is smooth
-/// between changes of the active set, the set of weights that are not at rest. With g_i the drift
-/// without the penalty of a weight a_i in column k:
+/// between changes of the active set, which consists of the weights that are not at rest. If g_i is
+/// the drift, without the penalty, of a weight a_i in column k,
 ///   sign_i = +1, -1   moves:  da_i/dt = g_i + nu_k - lambda sign_i
 ///   sign_i = 0        rests:  a_i = 0, as long as |g_i + nu_k| <= lambda
-/// nu_k is 0 without the projection; with the projection, nu_k conserves the sum of the column.
-/// This is a gradient flow of a smooth plus a convex function, whose solution from any state on is
-/// unique, so that no choice is left if several weights come to zero at once.
+/// Without the projection nu_k is 0; with the projection, nu_k conserves the sum of the column. The
+/// flow is the gradient flow of a smooth plus a convex function, whose solution from any state is
+/// unique. The next signs are therefore determined even if several weights come to zero at once.
 ///
 /// An entry of the state may represent several equal weights; it holds their deviation from 1/T.
 class ActiveSet {
@@ -29,7 +29,7 @@ class ActiveSet {
   };
   ActiveSet(Weights weights, double l1, bool project, Workers& workers);
 
-  /// Drift without the penalty at a state, and a bound on its rounding errors.
+  /// Drift of the weights without the penalty, and a bound on its rounding errors.
   struct Drift {
     std::span<const double> g;
     double rounding = 0;
@@ -43,8 +43,8 @@ class ActiveSet {
                  Eigen::Ref<Eigen::MatrixXd> j) const;
   /// Distance to the nearest change of a sign, in units of 1/T or of lambda; NaN if any value is
   /// NaN.
-  [[nodiscard]] double left(std::span<const double> d, std::span<const double> signs,
-                            const Drift& drift) const;
+  [[nodiscard]] double distance_to_change(std::span<const double> d, std::span<const double> signs,
+                                          const Drift& drift) const;
 
   /// Resets the weights at rest to exactly zero, where a method's rounding has moved them. Returns
   /// `d`, or a corrected copy in `space` if a correction is needed.
@@ -52,15 +52,14 @@ class ActiveSet {
                                                 std::span<const double> signs,
                                                 std::vector<double>& space) const;
 
-  // ---- A change of the set: stop(), then release() with the drift at the state that stop()
-  // leaves.
+  // ---- A change of the set: stop(), then release() with the drift at the state after stop().
 
   /// Determines the signs of the weights d. Weights within rounding of zero are set to zero and get
   /// sign 0.
   void find_signs(std::span<double> d, std::span<double> signs) const;
-  /// Sets weights whose sign has become wrong to zero. Returns whether there were any.
+  /// Sets weights whose sign has become wrong to zero. Returns whether there were any such weights.
   bool stop(std::span<double> d, std::span<double> signs, const Drift& drift) const;
-  /// Gives weights at zero that the drift moves the sign of their motion.
+  /// Gives each weight at zero that the drift moves the sign of its motion.
   void release(std::span<double> signs, const Drift& drift) const;
 
  private:

@@ -13,7 +13,7 @@ namespace popflow::scb {
 AliasTable::AliasTable(const Eigen::Ref<const Eigen::VectorXd>& probabilities) {
   if (probabilities.size() > kMost)
     throw std::invalid_argument("an alias table of " + std::to_string(probabilities.size()) +
-                                " outcomes");
+                                " outcomes is too large");
   for (const AliasColumn& column :
        alias_columns({probabilities.data(), static_cast<std::size_t>(probabilities.size())})) {
     thresholds_.push_back(static_cast<std::uint32_t>(std::min(column.share * 0x1p32, 0x1p32 - 1)));

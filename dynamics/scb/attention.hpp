@@ -84,9 +84,9 @@ class FullAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
-  Kept sparsify(double* x, double share, bool keep_largest) const override;
-  /// Linear attention: x <- x + h times the derivative + the addend, which is called for entries of
-  /// this part, column by column. Returns the result of derivative() at the old x.
+  Sparsified sparsify(double* x, double share, bool keep_largest) const override;
+  /// Linear attention: x <- x + h times the derivative + the addend. The addend is called for the
+  /// entries of this part, column by column. Returns the result of derivative() at the old x.
   Drive step_in_place(double* x, const Coupling& coupling, double h, const Addend& addend) const;
   struct Step {
     Drive drive;        ///< result of derivative()
@@ -104,8 +104,8 @@ class FullAttention : public AttentionPart {
   /// Calls body(k) for all columns, in groups large enough to be worth a thread.
   void each_column(const std::function<void(Eigen::Index)>& body) const;
   [[nodiscard]] Moments moments(Eigen::Index k, const double* column, const Sums& sums) const;
-  /// Writes the move of a linear column off its support; returns the moments, and the rule of the
-  /// move for the support.
+  /// Writes the move of a linear column as if it had no support. Returns the moments, and the rule
+  /// of the move for the support.
   Rule linear_column(Eigen::Index k, const double* in, const Coupling& coupling, const Move& move,
                      double* out, Moments& m) const;
   /// Writes the move of a whole column.
@@ -135,7 +135,7 @@ class SupportAttention : public AttentionPart {
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   [[nodiscard]] std::vector<double> multiplicities() const override;
   void soft_threshold(double* x, double by) const override;
-  Kept sparsify(double* x, double share, bool keep_largest) const override;
+  Sparsified sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
 
@@ -168,7 +168,7 @@ class SignalAttention : public AttentionPart {
   [[nodiscard]] double signal(const double* x) const override;
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
   void soft_threshold(double* x, double by) const override;
-  Kept sparsify(double* x, double share, bool keep_largest) const override;
+  Sparsified sparsify(double* x, double share, bool keep_largest) const override;
   [[nodiscard]] std::optional<AttentionLinearization> linearize(
       const double* x, const Coupling& coupling) const override;
   [[nodiscard]] const AttentionTraces<double>& traces() const { return traces_; }

@@ -15,8 +15,8 @@ namespace popflow::scb {
 namespace {
 // Number of elements that make a task worth a thread.
 constexpr std::size_t kTask = 32 * 1024;
-// A smaller error of a column's sum is only rounding. The neglected term, VV delta / T in each
-// entry, is then just as small relative to the entries' own 1/T.
+// A smaller error of a column's sum counts as rounding. The neglected term, VV delta / T in each
+// entry, is then equally small relative to the entries' own 1/T.
 constexpr double kRoundingOfSum = 1e-12;
 
 /// Largest logit of a column, and the sum of the weights relative to that logit's.
@@ -73,9 +73,9 @@ Rule FullAttention::linear_column(Eigen::Index k, const double* in, const Coupli
     return Rule{move.keep + move.h * rule.slope, move.h * rule.shift, move.h * rule.gain};
   };
   if (columns_.variant().project) {
-    // The rule needs the column's sum, which the projection conserves and which starts at 1. Write
-    // under that assumption while summing, in one pass over memory, and repeat if the assumption
-    // proves wrong.
+    // With the projection the column's sum is 1, unless rounding has changed it. Writes the column
+    // under this assumption while summing, in one pass over memory; repeats the pass if the
+    // assumption is wrong.
     const Rule rule = rule_of({});
     m = moments(k, in, affine_sums(rule.slope, rule.shift, in, out, rows_, stream));
     if (std::abs(m.delta) <= kRoundingOfSum) return rule;
@@ -155,7 +155,7 @@ FullAttention::Step FullAttention::euler_step(const double* x, const Coupling& c
 
 double FullAttention::signal_after(Eigen::Index k, const Rule& move, const Moments& before,
                                    const double* out) const {
-  // The column's sum contributes to the signal with a factor 1/T, so its rounding is negligible.
+  // The column's sum enters the signal with a factor 1/T, so the sum's rounding is negligible.
   const Positions& Q = columns_.positions();
   const double q_sum = columns_.query(k).q_sum;
   Moments after;
@@ -203,8 +203,8 @@ struct WeightsOfColumn {
   double base;
 };
 
-/// Sum of (base + x_i)^2. Computing it from the sums of x and x^2 would lose all digits for weights
-/// close to 0. Four partial sums, in a fixed order.
+/// Sum of (base + x_i)^2 in four partial sums, in a fixed order. The sums of x and x^2 would lose
+/// all digits of it for weights close to 0.
 double squares_about(const double* x, std::size_t n, double base) {
   constexpr std::size_t kLanes = 4;
   double sum[kLanes] = {};
@@ -282,8 +282,8 @@ double FullAttention::signal(const double* x) const {
 }
 
 void FullAttention::field(std::string_view name, const double* x, const FieldSink& sink) const {
-  // The file has (position, query), the state (query, position): transposed in tiles that fill
-  // whole cache lines of both, and delivered in pieces that stay in the cache.
+  // The file's order is (position, query), the state's (query, position). Transposes in tiles that
+  // fill whole cache lines of both, and delivers pieces that stay in the cache.
   constexpr std::size_t kTile = 8;
   constexpr std::size_t kPiece = 64 * 1024;
   const auto columns = static_cast<std::size_t>(columns_.size());
@@ -335,21 +335,21 @@ void FullAttention::soft_threshold(double* x, double by) const {
   });
 }
 
-Kept FullAttention::sparsify(double* x, double share, bool keep_largest) const {
+Sparsified FullAttention::sparsify(double* x, double share, bool keep_largest) const {
   const double uniform = columns_.uniform();
-  std::vector<Sparse> all(static_cast<std::size_t>(columns_.size()));
+  std::vector<Sparsifier> all(static_cast<std::size_t>(columns_.size()));
   each_column([&](Eigen::Index k) {
     double* column = x + static_cast<std::size_t>(k) * rows_;
-    const Sparse sparse = sparse_column(share, keep_largest, [&](const auto& visit) {
+    const Sparsifier sparse = sparse_column(share, keep_largest, [&](const auto& visit) {
       for (std::size_t i = 0; i < rows_; ++i) visit(uniform + column[i], 1.0);
     });
     for (std::size_t i = 0; i < rows_; ++i) column[i] = sparse(column[i], uniform);
     all[static_cast<std::size_t>(k)] = sparse;
   });
-  Kept kept;
-  for (const Sparse& sparse : all) {
+  Sparsified kept;
+  for (const Sparsifier& sparse : all) {
     kept.weights += sparse.weights;
-    kept.columns_without += sparse.without ? 1 : 0;
+    kept.empty_columns += sparse.without ? 1 : 0;
   }
   return kept;
 }

@@ -41,11 +41,11 @@ void SignalAttention::field(std::string_view /*name*/, const double* x,
 }
 
 void SignalAttention::soft_threshold(double* /*x*/, double /*by*/) const {
-  throw std::logic_error("a threshold leaves the signal coordinates");
+  throw std::logic_error("signal coordinates cannot represent an attention with a threshold");
 }
 
-Kept SignalAttention::sparsify(double* /*x*/, double /*share*/, bool /*keep_largest*/) const {
-  throw std::logic_error("a threshold leaves the signal coordinates");
+Sparsified SignalAttention::sparsify(double* /*x*/, double /*share*/, bool /*keep_largest*/) const {
+  throw std::logic_error("signal coordinates cannot represent an attention with a threshold");
 }
 
 std::optional<AttentionLinearization> SignalAttention::linearize(const double* x,

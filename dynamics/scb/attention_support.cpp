@@ -147,19 +147,19 @@ void SupportAttention::soft_threshold(double* x, double by) const {
   }
 }
 
-Kept SupportAttention::sparsify(double* x, double share, bool keep_largest) const {
+Sparsified SupportAttention::sparsify(double* x, double share, bool keep_largest) const {
   const double uniform = columns_.uniform();
-  Kept kept;
+  Sparsified kept;
   for (Eigen::Index k = 0; k < columns_.size(); ++k) {
     double* d = x + k * (slots_ + 1);
-    const Sparse sparse = sparse_column(share, keep_largest, [&](const auto& visit) {
+    const Sparsifier sparse = sparse_column(share, keep_largest, [&](const auto& visit) {
       for (Eigen::Index i = 0; i <= slots_; ++i)
         if (multiplicity(k, i) > 0) visit(uniform + d[i], multiplicity(k, i));
     });
     for (Eigen::Index i = 0; i <= slots_; ++i)
       if (multiplicity(k, i) > 0) d[i] = sparse(d[i], uniform);
     kept.weights += sparse.weights;
-    kept.columns_without += sparse.without ? 1 : 0;
+    kept.empty_columns += sparse.without ? 1 : 0;
   }
   return kept;
 }
@@ -192,7 +192,7 @@ std::optional<AttentionLinearization> SupportAttention::linearize(const double* 
     auto drive = l.drive.middleCols(k * block, block);
 
     if (softmax) {
-      // da_i/dw_j = a_i (delta_ij - n_j a_j); everything else is a function of a.
+      // da_i/dw_j = a_i (delta_ij - n_j a_j); all other quantities are functions of a.
       Eigen::MatrixXd da = -a * many.cwiseProduct(a).transpose();
       da.diagonal() += a;
       const Eigen::RowVectorXd dnorm2 = 2 * many.cwiseProduct(a).transpose() * da;

@@ -32,7 +32,8 @@ using UnitMap = std::unordered_map<std::string, T, UnitHash, std::equal_to<>>;
 /// Maps units to tokens.
 class Vocabulary {
  public:
-  /// Assigns tokens to the units by their frequencies: at most `limit` tokens, including `(other)`.
+  /// Assigns tokens to the units in the order of their frequencies: at most `limit` tokens,
+  /// including `(other)`.
   Vocabulary(const UnitMap<std::uint64_t>& frequency, std::optional<std::int64_t> limit)
       : kinds_(frequency.size()) {
     std::vector<std::pair<std::string, std::uint64_t>> order;
@@ -163,7 +164,8 @@ class Table {
 };
 
 UnitMap<std::uint64_t> frequencies(const std::vector<Bigram>& bigrams) {
-  // In a text, a unit's two counts agree except for the first and the last unit.
+  // In a text, the counts of a unit as `from` and as `to` agree, except for the first and the last
+  // unit.
   struct Sides {
     double from = 0;
     double to = 0;

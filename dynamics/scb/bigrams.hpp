@@ -27,11 +27,12 @@ struct BigramCounts {
 };
 
 /// Counts the bigrams of a text. With more than `limit` different units, the limit - 1 most
-/// frequent get their own token and the rest shares `(other)`; without a limit all get their own.
-/// Throws InputError for a text that cannot be read or has fewer than 2 different units.
+/// frequent units get their own tokens and all others share `(other)`. Without a limit each unit
+/// gets its own token. Throws InputError for a text that cannot be read or has fewer than 2
+/// different units.
 BigramCounts count_text(const std::string& path, TextUnit unit, std::optional<std::int64_t> limit);
 
-/// Reads a table of counts: lines of from, to, count, separated by tabs; lines that start with #
+/// Reads a table of counts: lines of from, to, count, separated by tabs. Lines that start with #
 /// and blank lines are skipped. A unit's frequency is the larger of its counts as `from` and as
 /// `to`; a unit that is itself called (other) joins the rest. `limit` as in count_text(). Throws
 /// InputError with the line's number.

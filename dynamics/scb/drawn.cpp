@@ -29,8 +29,8 @@ Eigen::VectorXd dirichlet(RandomStream& random, Eigen::Index size, double concen
   for (double& x : logarithm) x = random.log_gamma_variate(concentration);
   Eigen::Index largest = 0;
   const double top = logarithm.maxCoeff(&largest);
-  // Below about 1e-306 even logarithms overflow; in this limit the distribution has a single entry
-  // of 1.
+  // Below a concentration of about 1e-306 even the logarithms overflow; in this limit the
+  // distribution has a single entry of 1.
   if (std::isinf(top)) return Eigen::VectorXd::Unit(size, largest);
   Eigen::VectorXd weight(size);
   double sum = 0;

@@ -13,8 +13,8 @@ namespace popflow::scb {
 Eigen::MatrixXd draw_transitions(std::int64_t vocabulary, double concentration, std::uint64_t seed);
 
 /// For each query, `sparsity` distinct positions, uniform on [0, context_length), with
-/// Dirichlet(concentration) weights, or equal ones if the concentration is 0. Uses no memory of the
-/// context's length. Throws UsageError if sparsity exceeds context_length.
+/// Dirichlet(concentration) weights, or equal weights if the concentration is 0. The memory needed
+/// does not grow with the context's length. Throws UsageError if sparsity exceeds context_length.
 Positions draw_positions(std::int64_t vocabulary, std::int64_t context_length,
                          std::int64_t sparsity, double concentration, std::uint64_t seed);
 

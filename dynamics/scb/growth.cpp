@@ -55,9 +55,9 @@ double Growth::boost_time() const {
       kEarly * std::min({1 / drift, 1 / rate(), math::pow(drift * drift * speed_A, -1.0 / 3)});
   double v = drift * t;
   double a = speed_A * drift * t * t / 2;
-  // Each in turn by its exact solution, which stays stable if one relaxes much faster than the
-  // other grows: with a small K_P, V is at its equilibrium from T on, and the attention takes 1/(2
-  // K_P).
+  // Solves each equation in turn exactly, with the other signal fixed. This stays stable if one
+  // signal relaxes much faster than the other grows: with a small K_P, V is at its equilibrium from
+  // T on, and the attention takes 1/(2 K_P).
   for (;;) {
     const auto of_V = [&] {
       return Relaxation{speed_V * (uniform_ + kappa_ * a), speed_V * (uniform_ + kappa_ * a * a)};

@@ -42,7 +42,7 @@ std::vector<std::string> Scb::remarks() const {
     text << "signals grow at rate " << growth.rate()
          << "; from a uniform start they are boosted at about t = " << growth.boost_time();
     if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
-      text << ", and then creep towards 1 at rate "
+      text << ", and then approach 1 at rate "
            << transition_.K_P / (T * (transition_.K_P + kappa_));
     remarks.push_back(text.str());
   }
@@ -56,35 +56,35 @@ std::vector<std::string> Scb::remarks() const {
   if (training_.two_stage) {
     remarks.push_back(settings(training_));
     if (first_stage() == 2)
-      remarks.emplace_back("starts in stage 2, in which the run of --init-from ended");
+      remarks.emplace_back("the run starts in stage 2, because the run of --init-from ended there");
     std::ostringstream sums;
     sums.precision(3);
     sums << "in stage 2, without the projection, the attention's column sums relax at "
-         << (variant_.inverse_frequency ? "rate " : "rates up to ") << relaxation_words() << " = "
+         << (variant_.inverse_frequency ? "rate " : "rates up to ") << relaxation_formula() << " = "
          << relaxation_rate()
-         << ": explicit steps, and learning rates, must be below 2 divided by that";
+         << ": explicit steps, and learning rates, must be below 2 over this rate";
     remarks.push_back(sums.str());
   }
   if (training_.l1 > 0 && variant_.project && !training_.two_stage)
     remarks.emplace_back(
-        "--l1 does nothing while no weight is negative, since the projection keeps the sums of the "
-        "attention; --project none lets it act");
+        "--l1 has no effect while no weight is negative, because the projection conserves the "
+        "attention's column sums; use --project none");
   if (training_.solver_unused)
     remarks.emplace_back(
-        "--l1-solver is for flows: sde and sgd take a proximal step after each step");
+        "--l1-solver has no effect: sde and sgd always take a proximal step after each step");
   if (training_.single_weights > 0 && training_.solver != L1Solver::splitting)
     remarks.push_back(
         std::to_string(training_.single_weights) +
-        " weights differ at the start and may come to rest one by one, which takes hours: " +
-        (active_set_ ? "about 70 evaluations each; --l1-solver adaptive-splitting with a larger "
-                       "--rtol may be faster"
-                     : "--l1-solver adaptive-splitting keeps the tolerance in steps whose number "
-                       "grows as its inverse while weights pass zero; a larger --rtol is faster"));
+        " weights differ at the start and may come to rest one by one, which can take hours: " +
+        (active_set_ ? "each takes about 70 evaluations; --l1-solver adaptive-splitting with a "
+                       "larger --rtol may be faster"
+                     : "while weights pass zero, the number of steps of --l1-solver "
+                       "adaptive-splitting grows as 1/tolerance; a larger --rtol is faster"));
   const bool uniform_start = start_.attention.empty();
   const std::size_t large = std::size_t{1} << 20;
   const Eigen::Index of_V = variant_.inverse_frequency ? 4 : start_.V0.size();
   if (coordinates_ == Coordinates::full && uniform_start && shape_.state_size() > large)
-    remarks.emplace_back("a flow is exact in --coordinates support too, where the state has " +
+    remarks.emplace_back("--coordinates support gives exactly the same flow, with a state of " +
                          std::to_string(problem_.vocabulary() * (problem_.Q.slots() + 1) + of_V) +
                          " numbers instead of " + std::to_string(shape_.state_size()));
   return remarks;
@@ -95,7 +95,7 @@ double Scb::relaxation_rate() const {
   return weight * problem_.mu.squaredNorm() / natural_;
 }
 
-std::string Scb::relaxation_words() const {
+std::string Scb::relaxation_formula() const {
   return variant_.inverse_frequency ? "T |mu|^2" : "T |mu|^2 max(mu)";
 }
 
@@ -103,8 +103,8 @@ std::vector<std::string> Scb::warnings() const {
   std::vector<std::string> warnings;
   if (first_stage() == 3)
     warnings.emplace_back(
-        "the run of --init-from had ended on its plateau: this one rests there from the start "
-        "(--init-mix takes its V alone and begins anew)");
+        "the run of --init-from ended on its plateau, so this run rests there from the start; "
+        "--init-mix takes only its V and starts again with stage 1");
   if (start_.correlation && *start_.correlation < 0)
     warnings.emplace_back("the pretrained V has a negative correlation with this problem's P (" +
                           brief(*start_.correlation) +
@@ -115,8 +115,8 @@ std::vector<std::string> Scb::warnings() const {
 
 double Scb::splitting_error(double dt) const {
   // In the slow state the penalty displaces each column's sum from its quasi-steady value by T
-  // lambda / rate. Between proximal steps the sum relaxes, so that they displace it by T lambda dt
-  // / (1 - e^(-rate dt)).
+  // lambda / rate. Between proximal steps the sum relaxes, which increases the displacement to T
+  // lambda dt / (1 - e^(-rate dt)).
   const double mean2 = problem_.mu.squaredNorm();
   const auto added = [&](double mu, double weight) {
     const double z = mu * mean2 / natural_ * dt;
@@ -135,7 +135,7 @@ void Scb::warn_of_steps(std::vector<std::string>& warnings) const {
   if (training_.step && *training_.step > stable)
     warnings.emplace_back((training_.two_stage ? "stage 2" : "the run") +
                           std::string(" is likely to diverge: its steps of ") +
-                          brief(*training_.step) + " are above 2/(" + relaxation_words() +
+                          brief(*training_.step) + " are above 2/(" + relaxation_formula() +
                           ") = " + brief(stable));
   if (!training_.splitting_step) return;
   const double dt = *training_.splitting_step;
@@ -151,10 +151,10 @@ void Scb::warn_of_steps(std::vector<std::string>& warnings) const {
   warnings.emplace_back(
       "--dt " + shortest(dt) + " is too large for l1 = " + shortest(training_.l1) +
       ": while the attention's column sums relax at " +
-      (variant_.inverse_frequency ? "rate " : "rates up to ") + relaxation_words() + " = " +
+      (variant_.inverse_frequency ? "rate " : "rates up to ") + relaxation_formula() + " = " +
       brief(relaxation_rate()) + ", the splitting may add " + brief(error) +
-      " to the loss; below " + brief(enough) + " it adds less than " + brief(training_.loss_error) +
-      " (--l1-solver active-set adds nothing)");
+      " to the loss; with --dt below " + brief(enough) + " it adds less than " +
+      brief(training_.loss_error) + " (--l1-solver active-set adds nothing)");
 }
 
 }  // namespace popflow::scb

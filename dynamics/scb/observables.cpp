@@ -36,55 +36,55 @@ const BoundTable<ObservableInfo, Evaluation>& observable_table() {
 }
 
 const BoundTable<EventInfo, EventEvaluation>& event_table() {
-  static const BoundTable<EventInfo, EventEvaluation> table = std::vector<
-      Bound<EventInfo, EventEvaluation>>{
-      {{"boosted", "signal_V signal_A first reaches 1/2 with signal_V > 0", ""},
-       [](const EventEvaluation& x) { return boosted(x.signals); }},
-      {{"aligned",
-        "signal_V signal_A first reaches 0.9 (two-stage: often at stage2, by the threshold itself)",
-        ""},
-       [](const EventEvaluation& x) { return aligned(x.signals); }},
-      {{"fast_phase_end",
-        "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
-        "(linear, projected)",
-        "boosted"},
-       [](const EventEvaluation& x) { return fast_phase_end(x.signals); }},
-      {{"stage2", "two-stage: stage 1 has ended and the attention was thresholded", ""},
-       [](const EventEvaluation& x) { return x.stage - 1.5; }},
-      {{"plateau", "two-stage: the loss no longer fell, and training ended", "stage2"},
-       [](const EventEvaluation& x) { return x.stage - 2.5; }}};
+  static const BoundTable<EventInfo, EventEvaluation> table =
+      std::vector<Bound<EventInfo, EventEvaluation>>{
+          {{"boosted", "signal_V signal_A first reaches 1/2 with signal_V > 0", ""},
+           [](const EventEvaluation& x) { return boosted(x.signals); }},
+          {{"aligned",
+            "signal_V signal_A first reaches 0.9 (two-stage: often at stage2, because of the "
+            "threshold)",
+            ""},
+           [](const EventEvaluation& x) { return aligned(x.signals); }},
+          {{"fast_phase_end",
+            "first time after boosted with kappa (1 - signal_V signal_A)^2 <= (1 - signal_V)^2 / T "
+            "(linear, projected)",
+            "boosted"},
+           [](const EventEvaluation& x) { return fast_phase_end(x.signals); }},
+          {{"stage2", "two-stage: stage 1 ends, and small attention weights are set to zero", ""},
+           [](const EventEvaluation& x) { return x.stage - 1.5; }},
+          {{"plateau", "two-stage: the loss no longer falls, and training ends", "stage2"},
+           [](const EventEvaluation& x) { return x.stage - 2.5; }}};
   return table;
 }
 
 const BoundTable<FinalInfo, EndEvaluation>& final_table() {
-  static const BoundTable<FinalInfo, EndEvaluation> table =
-      std::vector<Bound<FinalInfo, EndEvaluation>>{
-          {{"loss_before", "L", "population loss at the end"},
-           [](const EndEvaluation& x) { return x.before.loss; }},
-          {{"loss_after", "L", "population loss of the rounded and normalised end"},
-           [](const EndEvaluation& x) { return x.after.loss; }},
-          {{"distance_P_before", "|V - P|_F", "distance of V from P at the end"},
-           [](const EndEvaluation& x) { return x.before.V.distance; }},
-          {{"distance_P_after", "|V - P|_F",
-            "distance of V from P, columns of V divided by their sums"},
-           [](const EndEvaluation& x) { return x.after.V.distance; }},
-          {{"distance_Q_before", "|A - Q|_F", "distance of A from Q at the end"},
-           [](const EndEvaluation& x) { return x.before.A.distance; }},
-          {{"distance_Q_after", "|A - Q|_F", "distance of the rounded and normalised A from Q"},
-           [](const EndEvaluation& x) { return x.after.A.distance; }},
-          {{"weights_kept", "", "attention weights that rounding has left"},
-           [](const EndEvaluation& x) { return x.kept.weights; }},
-          {{"columns_emptied", "",
-            "columns of A without a weight that rounding keeps, all zeros now", true},
-           [](const EndEvaluation& x) { return static_cast<double>(x.kept.columns_without); }},
-          {{"columns_of_V_kept", "",
-            "columns of V without a positive sum, which were not divided by it", true},
-           [](const EndEvaluation& x) { return static_cast<double>(x.V_without); }},
-          {{"columns_below_threshold", "",
-            "columns of A that were below the threshold everywhere after stage 1, and kept their "
-            "largest weights",
-            true},
-           [](const EndEvaluation& x) { return x.below_threshold; }}};
+  static const BoundTable<FinalInfo, EndEvaluation> table = std::vector<
+      Bound<FinalInfo, EndEvaluation>>{
+      {{"loss_before", "L", "population loss at the end"},
+       [](const EndEvaluation& x) { return x.before.loss; }},
+      {{"loss_after", "L", "population loss after rounding and normalising"},
+       [](const EndEvaluation& x) { return x.after.loss; }},
+      {{"distance_P_before", "|V - P|_F", "distance of V from P at the end"},
+       [](const EndEvaluation& x) { return x.before.V.distance; }},
+      {{"distance_P_after", "|V - P|_F",
+        "distance of V from P, after its columns are divided by their sums"},
+       [](const EndEvaluation& x) { return x.after.V.distance; }},
+      {{"distance_Q_before", "|A - Q|_F", "distance of A from Q at the end"},
+       [](const EndEvaluation& x) { return x.before.A.distance; }},
+      {{"distance_Q_after", "|A - Q|_F", "distance of A from Q after rounding and normalising"},
+       [](const EndEvaluation& x) { return x.after.A.distance; }},
+      {{"weights_kept", "", "number of attention weights that rounding keeps"},
+       [](const EndEvaluation& x) { return x.kept.weights; }},
+      {{"columns_emptied", "", "columns of A in which rounding sets all weights to zero", true},
+       [](const EndEvaluation& x) { return static_cast<double>(x.kept.empty_columns); }},
+      {{"columns_of_V_kept", "",
+        "columns of V that are not divided by their sum, because it is not positive", true},
+       [](const EndEvaluation& x) { return static_cast<double>(x.V_columns_without_sum); }},
+      {{"columns_below_threshold", "",
+        "columns of A whose weights were all below the threshold after stage 1; they kept their "
+        "largest weights",
+        true},
+       [](const EndEvaluation& x) { return x.below_threshold; }}};
   return table;
 }
 

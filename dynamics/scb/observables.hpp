@@ -20,7 +20,7 @@ struct Evaluation {
   double signal_A = 0;  ///< NaN if Q has no signal
 };
 
-/// Evaluation of a state for the events: only what they need, because they are evaluated after
+/// Evaluation of a state for the events. It holds only what they need, because it is computed after
 /// every step.
 struct EventEvaluation {
   SignalState<double> signals{};
@@ -35,9 +35,9 @@ struct EndEvaluation {
     double loss = 0;
   };
   Side before, after;
-  const Kept& kept;            ///< weights of A that are kept
-  Eigen::Index V_without = 0;  ///< columns of V without a positive sum
-  double below_threshold = 0;  ///< number of columns of A, after stage 1
+  const Sparsified& kept;                  ///< weights of A that are kept
+  Eigen::Index V_columns_without_sum = 0;  ///< columns of V without a positive sum
+  double below_threshold = 0;              ///< number of columns of A, after stage 1
 };
 
 const BoundTable<ObservableInfo, Evaluation>& observable_table();

@@ -56,12 +56,12 @@ struct AttentionReport {
 };
 
 /// Relative size below which a constant of the problem counts as zero up to rounding.
-inline constexpr double kNothing = 1e-13;
+inline constexpr double kZeroTolerance = 1e-13;
 
-/// Result of setting small attention weights to zero.
-struct Kept {
-  double weights = 0;                ///< number of non-zero weights
-  Eigen::Index columns_without = 0;  ///< columns in which all weights were small
+/// Result of setting small attention weights to zero (AttentionPart::sparsify()).
+struct Sparsified {
+  double weights = 0;              ///< number of non-zero weights
+  Eigen::Index empty_columns = 0;  ///< columns in which all weights were small
 };
 
 /// Variant of the paper's system.
@@ -101,7 +101,7 @@ class ValuePart {
   [[nodiscard]] virtual Eigen::MatrixXd matrix(const double* x, double t) const = 0;
   /// The recorded field called `name`, one of fields().
   virtual void field(std::string_view name, const double* x, const FieldSink& sink) const = 0;
-  /// For implicit methods; only available in reduced coordinates.
+  /// Derivatives for implicit methods; only available in reduced coordinates.
   [[nodiscard]] virtual std::optional<ValueLinearization> linearize(const double* /*x*/,
                                                                     double /*t*/,
                                                                     const Drive& /*drive*/) const {
@@ -124,14 +124,14 @@ class AttentionPart {
   virtual void field(std::string_view name, const double* x, const FieldSink& sink) const = 0;
   /// Number of weights that each entry of the state represents, 0 if unused; empty: 1 throughout.
   [[nodiscard]] virtual std::vector<double> multiplicities() const { return {}; }
-  /// Soft-thresholds every attention weight by `by`; with the projection, on the plane of each
-  /// column's own sum.
+  /// Soft-thresholds every attention weight by `by`. With the projection, the threshold conserves
+  /// each column's own sum.
   virtual void soft_threshold(double* x, double by) const = 0;
   /// Linear attention: sets weights below `share` of their column's sum to exactly zero, and
-  /// divides each column by its sum. If no weight of a column would be left, keeps its largest
-  /// weights (`keep_largest`), or sets the whole column to zero.
-  virtual Kept sparsify(double* x, double share, bool keep_largest) const = 0;
-  /// For implicit methods; only available in reduced coordinates.
+  /// divides each column by its sum. If all weights of a column are that small, keeps its largest
+  /// weights (`keep_largest`) or sets the whole column to zero.
+  virtual Sparsified sparsify(double* x, double share, bool keep_largest) const = 0;
+  /// Derivatives for implicit methods; only available in reduced coordinates.
   [[nodiscard]] virtual std::optional<AttentionLinearization> linearize(
       const double* /*x*/, const Coupling& /*coupling*/) const {
     return std::nullopt;

@@ -17,8 +17,7 @@ namespace {
 
 void refuse_contradictions(const Ingredients& ingredients) {
   const auto refuse_both = [](const std::string& a, const std::string& b) {
-    throw UsageError("--" + a + " and --" + b +
-                     " contradict each other: both say where P comes from");
+    throw UsageError("--" + a + " and --" + b + " exclude each other: both determine P");
   };
   const bool text = ingredients.own.has("text");
   const bool counts = ingredients.own.has("counts");
@@ -67,16 +66,16 @@ std::vector<Note> notes_on(const BigramCounts& counts, const std::string& path,
     text.precision(2);
     text << path << ": " << counts.kinds << " different " << units << ", the "
          << counts.labels.size() - 1 << " most frequent kept; (other) holds "
-         << 100 * counts.share_of_other() << "% of the text (--vocab-size keeps more)";
+         << 100 * counts.share_of_other() << "% of the text; a larger --vocab-size keeps more";
     notes.push_back({text.str()});
   }
-  // P has one added to each count: with fewer bigrams than entries, P mostly consists of that.
+  // One is added to each count. With fewer bigrams than entries, P mostly consists of these ones.
   if (counts.count.sum() < tokens * tokens) {
     std::ostringstream text;
     text << path << " has " << counts.count.sum()
          << (counts.count.sum() == 1 ? " pair of " : " pairs of ") << units << " for the "
          << tokens * tokens
-         << " entries of P, each of which starts from a count of one: too few to estimate P";
+         << " entries of P, to each of which one is added: too few to estimate P";
     notes.push_back({text.str(), true});
   }
   return notes;
@@ -87,7 +86,7 @@ Problem counted(const Ingredients& ingredients) {
   const bool from_text = own.has("text");
   const std::string& path = own.word(from_text ? "text" : "counts");
   std::optional<std::int64_t> limit;
-  // A text has thousands of words, so it uses the default size; a table is used as it is.
+  // A text has thousands of words, so the default size limits it; a table keeps all its units.
   if (own.given("vocab-size") || (from_text && own.has("vocab-size"))) {
     limit = own.integer("vocab-size");
   }

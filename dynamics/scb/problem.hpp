@@ -27,7 +27,7 @@ struct Problem {
   Eigen::MatrixXd P;
   Eigen::VectorXd mu;
   Positions Q;
-  std::optional<Eigen::MatrixXd> V0;  ///< a start that came with the problem
+  std::optional<Eigen::MatrixXd> V0;  ///< a start from the problem file
   /// tr(V' P Sigma)/K_P of the pretrained V from which this V0 was made.
   std::optional<double> transfer_correlation = {};
   std::vector<std::string> labels = {};  ///< labels of the tokens, if they come from text

@@ -23,7 +23,7 @@ class Reader : private ProblemFile {
   Problem read();
 
  private:
-  /// Reason for a shape, for messages.
+  /// Reason for a shape, for error messages.
   [[nodiscard]] std::string as_P_has() const {
     return "P has " + std::to_string(problem_.vocabulary()) + " tokens";
   }
@@ -83,8 +83,8 @@ void Reader::read_start() {
   problem_.transfer_correlation = file().number_attribute(group(), "transfer_correlation");
 }
 
-/// A run's file keeps the labels on the dimension `token`, which its problem shares with its root.
-/// Labels are optional: anything but a list of N words is ignored.
+/// Reads the tokens' labels. A run's file keeps them on the dimension `token`, which its problem
+/// shares with its root. Labels are optional: anything but a list of N words is ignored.
 void Reader::read_labels() {
   for (const std::string& dimension : {inside("token"), std::string("token")}) {
     if (!file().has_dataset(dimension)) continue;
@@ -210,7 +210,8 @@ void Reader::compare_with_dense() const {
   const Positions& Q = problem_.Q;
   require_shape("Q", static_cast<std::size_t>(Q.context_length),
                 static_cast<std::size_t>(problem_.vocabulary()), as_P_has());
-  // Both traverse a column by ascending position, so one cursor per column suffices.
+  // Both representations traverse a column by ascending position, so one cursor per column
+  // suffices.
   std::vector<Eigen::Index> next(static_cast<std::size_t>(problem_.vocabulary()), 0);
   for_each_dense_entry([&](std::int64_t position, Eigen::Index query, double value) {
     Eigen::Index& slot = next[static_cast<std::size_t>(query)];

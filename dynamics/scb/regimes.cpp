@@ -1,4 +1,4 @@
-// Stages of training, and the set of weights that the l1 term holds at zero.
+// Stages of training, and the active set of weights that the l1 term does not hold at zero.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@ namespace popflow::scb {
 
 namespace {
 
-/// Time left until `end`; zero within rounding of `end`.
-double left(double end, double t) {
+/// Time remaining until `end`; zero within rounding of `end`.
+double time_remaining(double end, double t) {
   return end - t - (1e-12 * end + std::numeric_limits<double>::min());
 }
 
@@ -56,11 +56,12 @@ void Scb::switch_functions(StateView x, double t, std::span<double> values) cons
   if (!penalised(x)) return;
   const auto g = drifts_.borrow();
   g->resize(attention_size_);
-  values[next] = active_set_->left(attention_state(x), signs(x.regime), drift(x, t, *g));
+  values[next] =
+      active_set_->distance_to_change(attention_state(x), signs(x.regime), drift(x, t, *g));
 }
 
 void Scb::switch_regime(std::span<double> x, std::span<double> regime, double t) const {
-  // Both may be due at once.
+  // A change of the active set and the end of a stage may be due at the same time.
   if (penalised({x, regime})) switch_signs(x, regime, t);
   if (training_.two_stage) switch_stage(x, regime, t);
 }
@@ -95,8 +96,9 @@ double Scb::signal_left(StateView x) const {
 
 double Scb::stage_left(StateView x, double t) const {
   const TwoStage& two = *training_.two_stage;
-  if (stage(x) == 1) return two.time ? left(*two.time, t) : signal_left(x);
-  if (stage(x) == 2 && two.plateau_time > 0) return left(x.regime[kSince] + two.plateau_time, t);
+  if (stage(x) == 1) return two.time ? time_remaining(*two.time, t) : signal_left(x);
+  if (stage(x) == 2 && two.plateau_time > 0)
+    return time_remaining(x.regime[kSince] + two.plateau_time, t);
   return 1;
 }
 
@@ -104,11 +106,11 @@ void Scb::switch_stage(std::span<double> x, std::span<double> regime, double t) 
   const TwoStage& two = *training_.two_stage;
   double* a = x.data() + value_size_;
   const bool begins = stage({x, regime}) == 1;
-  // In stage 2 the switch may be a change of sign.
+  // In stage 2 the caller may have switched because of a sign alone.
   if (!begins && stage_left({x, regime}, t) > 0) return;
   if (begins) {
-    const Kept kept = attention_->sparsify(a, two.threshold, true);
-    regime[kWithout] = static_cast<double>(kept.columns_without);
+    const Sparsified kept = attention_->sparsify(a, two.threshold, true);
+    regime[kColumnsBelow] = static_cast<double>(kept.empty_columns);
   }
   const double loss = excess_loss(value_->report(x.data(), t), attention_->report(a));
   // A loss that is not finite is no plateau; the driver detects that the run has diverged.

@@ -31,7 +31,7 @@ struct Sampler::Batch {
   Eigen::MatrixXd counts;                ///< X 1
   Eigen::MatrixXd U;                     ///< X a_k
   Eigen::MatrixXd R;                     ///< e_y - V X a_k
-  Eigen::MatrixXd Z;                     ///< V' R, then what each token adds
+  Eigen::MatrixXd Z;                     ///< V' R, then the contributions of each token
   std::vector<Eigen::VectorXd> softmax;  ///< a_k of the queries that occur (softmax)
   std::vector<std::size_t> order;        ///< samples sorted by query, otherwise in order
   std::vector<std::size_t> first;        ///< start of each query's samples in `order`
@@ -51,7 +51,7 @@ const Problem& countable(const Problem& problem) {
                      "; sampled gradients are possible for at most 65535 tokens");
   if (problem.Q.slots() > AliasTable::kMost)
     throw UsageError("a query has " + std::to_string(problem.Q.slots()) +
-                     " positions that matter (--sparsity); sampled gradients are possible for at "
+                     " relevant positions (--sparsity); sampled gradients are possible for at "
                      "most 65536");
   return problem;
 }
@@ -146,7 +146,7 @@ void Sampler::draw(const double* A, const SampleKey& key, std::size_t i, Batch& 
   const double* a = variant_.softmax ? batch.softmax[k].data() : A + k * T_;
   thread_local AttendedTokens attended;
   attended.start(N);
-  // In pieces, so that words and tokens stay in the first-level cache.
+  // Works in pieces, so that words and tokens stay in the first-level cache.
   constexpr std::size_t kPiece = 1024;
   std::uint32_t words[kPiece];
   for (std::size_t begin = 0; begin < T_; begin += kPiece) {
@@ -227,8 +227,8 @@ void add_gains(const std::uint16_t* const* tokens, const double* const* gains, c
 }  // namespace
 
 void Sampler::add_attention(const Batch& batch, double* dA) const {
-  // Ranges of columns, with each column's samples in order, four at a time: no two threads write to
-  // the same place, and the order of summation is fixed.
+  // Each task adds a range of columns, with each column's samples in order, four at a time. So no
+  // two threads write to the same place, and the order of summation is fixed.
   constexpr std::size_t kStretch = 4096;
   constexpr std::size_t kTogether = 4;
   const auto N = static_cast<std::size_t>(problem_.vocabulary());

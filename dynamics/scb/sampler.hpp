@@ -30,8 +30,8 @@ class Sampler {
   /// the attention's state: deviations from 1/T, or logits. dA may be A itself. Thread-safe.
   ///
   /// Cost: T words drawn and two passes over T positions per sample, and three products with N x N
-  /// matrices per batch; only the columns of dA for the drawn queries are changed. Memory: two
-  /// bytes for each token of the batch, kept for the next batch.
+  /// matrices per batch. Only the columns of dA for the drawn queries change. Memory: two bytes for
+  /// each token of the batch, kept for the next batch.
   void add(const Eigen::MatrixXd& V, const double* A, const SampleKey& key,
            std::span<const double> weights, double* dV, double* dA) const;
 

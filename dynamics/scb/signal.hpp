@@ -38,7 +38,7 @@ POPFLOW_MATH_INLINE ValueScalars<Number> rates_of(const ValueScalars<Number>& V,
   return {q - two * V.alpha, -two * V.rho};
 }
 
-/// An attention given by one scalar, as V sees it.
+/// Contribution to dV/dt of an attention that is given by one scalar.
 template <class Number>
 struct AttentionTraces {
   Number uniform;  ///< 1/T
@@ -71,7 +71,7 @@ struct SignalState {
   Number T;
 };
 
-/// From K_P signal_V and kappa signal_A.
+/// Makes the state of the signals from K_P signal_V and kappa signal_A.
 template <class Number>
 POPFLOW_MATH_INLINE SignalState<Number> signal_state(const Number& of_V, const Number& of_A,
                                                      const Number& K_P, const Number& kappa,
@@ -80,7 +80,8 @@ POPFLOW_MATH_INLINE SignalState<Number> signal_state(const Number& of_V, const N
   return {signal_V, signal_V * of_A / kappa, kappa, T};
 }
 
-/// As at the end of stage 1, two negative signals do not count, although their product is positive.
+/// Event function of `boosted`. As at the end of stage 1, two negative signals do not count,
+/// although their product is positive.
 template <class Number>
 POPFLOW_MATH_INLINE Number boosted(const SignalState<Number>& x) {
   return math::select(x.signal_V > 0, x.product, -math::abs(x.product)) - 0.5;

@@ -54,11 +54,11 @@ Scb::Scb(Problem problem, Variant variant, Coordinates coordinates, Start start,
   kappa_ = columns.kappa();
   const double kappa_0 = kappa_ + columns.uniform();
   loss_minimum_ = 0.5 * (1 - transition_.mean.squaredNorm() - kappa_0 * transition_.K_P);
-  no_signal_V_ = transition_.K_P <= kNothing * transition_.norm2;
-  no_signal_A_ = kappa_ <= kNothing * kappa_0;
+  no_signal_V_ = transition_.K_P <= kZeroTolerance * transition_.norm2;
+  no_signal_A_ = kappa_ <= kZeroTolerance * kappa_0;
   if (coordinates_ == Coordinates::signal && (no_signal_V_ || no_signal_A_))
     throw UsageError(
-        std::string("--coordinates signal: there is no signal to follow, because ") +
+        std::string("--coordinates signal needs a signal, but ") +
         (no_signal_V_ ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
 
   natural_ = columns.uniform();
@@ -120,7 +120,7 @@ Capabilities Scb::capabilities() const {
       .sampled = full ? Capability<Sampled>(this)
                       : Lacking{"single samples leave the reduced coordinates; use --coordinates "
                                 "full"},
-      // At rest, noise must not move the state, whatever the samples conserve.
+      // At rest, noise must not move the state, regardless of the samples' invariants.
       .noise_projection = full && (variant_.project || variant_.softmax || staged) ? this : nullptr,
       .switching = staged || active_set_ ? this : nullptr,
       .deviations = full || has_common_values() ? this : nullptr,
@@ -133,8 +133,8 @@ Capabilities Scb::capabilities() const {
                       ? Capability<InLanes>(this)
                       : Lacking{"only --coordinates signal has them"},
       .no_noise = full ? ""
-                       : "with noise only --coordinates full is exact: noise moves every entry in "
-                         "a way of its own",
+                       : "with noise only --coordinates full is exact, because noise moves each "
+                         "entry separately",
       .common_values = has_common_values()};
 }
 
@@ -257,7 +257,7 @@ double Scb::default_end() const {
 }
 
 double Scb::first_stage_time() const {
-  // With softmax attention the stages take times of one order.
+  // With softmax attention all stages take times of the same order.
   if (no_signal_V_ || no_signal_A_ || variant_.softmax) return 0;
   return Growth(problem_, variant_).boost_time();
 }
@@ -311,7 +311,7 @@ std::string Scb::proximal_term() const {
   const std::string value = shortest(training_.l1);
   if (!training_.default_l1) return "the l1 term (--l1 " + value + ")";
   return "the l1 term (l1 = " + value +
-         ", which --schedule two-stage has by default; --l1 0 turns it off)";
+         ", the default of --schedule two-stage; --l1 0 turns it off)";
 }
 
 void Scb::proximal(std::span<double> x, std::span<const double> regime, double dt) const {
@@ -346,7 +346,7 @@ void Scb::field(std::string_view name, StateView x, double /*t*/, const FieldSin
     return value_->field(name, x.data(), sink);
   std::span<const double> a = attention_state(x);
   const auto space = drifts_.borrow();
-  // Extrapolation conserves a constant only up to its last digit.
+  // Extrapolation conserves a constant only up to its last digit, so weights at rest are reset.
   if (penalised(x)) a = active_set_->at_rest(a, signs(x.regime), *space);
   attention_->field(name, a.data(), sink);
 }
@@ -487,7 +487,7 @@ void Scb::final_values(StateView x, double t, std::span<double> values) const {
   const AttentionReport a_before = attention_->report(a);
 
   Eigen::MatrixXd V = value_->matrix(x.data(), t);
-  const Eigen::Index V_without = normalise_columns(V);
+  const Eigen::Index V_columns_without_sum = normalise_columns(V);
   // Normalised columns leave the scalar coordinates.
   const FullValue normalised(transition_, std::move(V), variant_.inverse_frequency, natural_,
                              workers_);
@@ -495,15 +495,15 @@ void Scb::final_values(StateView x, double t, std::span<double> values) const {
   const ValueReport v_after = normalised.report(none.data(), t);
   State rounded(attention_size_);
   std::copy(a, a + attention_size_, rounded.begin());
-  const Kept kept = attention_->sparsify(rounded.data(), *training_.rounding, false);
+  const Sparsified kept = attention_->sparsify(rounded.data(), *training_.rounding, false);
   const AttentionReport a_after = attention_->report(rounded.data());
 
   const EndEvaluation evaluation{
       .before = {v_before, a_before, loss_minimum_ + excess_loss(v_before, a_before)},
       .after = {v_after, a_after, loss_minimum_ + excess_loss(v_after, a_after)},
       .kept = kept,
-      .V_without = V_without,
-      .below_threshold = training_.two_stage ? x.regime[kWithout] : 0};
+      .V_columns_without_sum = V_columns_without_sum,
+      .below_threshold = training_.two_stage ? x.regime[kColumnsBelow] : 0};
   final_table().evaluate(evaluation, values);
 }
 

@@ -24,12 +24,13 @@ enum class Coordinates { full, support, signal };
 /// Start of the flow: V0, and the attention's section of the state if it is not uniform.
 struct Start {
   Eigen::MatrixXd V0;
-  bool standard = true;  ///< mu 1' or 11'/N, so the file need not contain it
+  bool standard = true;  ///< whether the start is mu 1' or 11'/N, so that the file need not contain
+                         ///< it
   std::vector<double> attention = {};
   /// tr(V' P Sigma)/K_P of the pretrained V from which V0 was made, if any.
   std::optional<double> correlation = {};
-  /// Regime from which two-stage training continues; empty: from its beginning. Without a loss
-  /// (NaN), the plateau's span begins at the start.
+  /// Regime from which two-stage training continues; empty: training starts at its beginning. If
+  /// the regime has no loss (NaN), the plateau's span begins at the start.
   Regime stages = {};
 };
 
@@ -103,13 +104,13 @@ class Scb : public System,
   [[nodiscard]] std::int8_t stage(StateView x) const override;
   void final_values(StateView x, double t, std::span<double> values) const override;
 
-  // For starts from this system's state.
+  // Access for starts from this system's state.
   [[nodiscard]] Eigen::MatrixXd value_matrix(std::span<const double> x, double t) const;
-  /// V for a transfer; its columns are divided by their sums if the end of a run is rounded.
+  /// V for a transfer. Its columns are divided by their sums if the end of a run is rounded.
   [[nodiscard]] Eigen::MatrixXd trained_value(std::span<const double> x, double t) const;
   [[nodiscard]] std::span<const double> attention_state(std::span<const double> x) const;
   /// Progress of two-stage training for a run that continues from here with its own time, on the
-  /// same problem or on another with a different loss; empty for a run with one stage.
+  /// same problem or on one with a different loss; empty for a run with one stage.
   [[nodiscard]] Regime stages_from(const Regime& regime, double t, bool same_problem) const;
   [[nodiscard]] const Problem& data() const { return problem_; }
   [[nodiscard]] const Variant& variant() const { return variant_; }
@@ -119,10 +120,10 @@ class Scb : public System,
  private:
   /// Entries of the regime for two-stage training.
   enum RegimeEntry : std::size_t {
-    kStage,    ///< 1, 2, 3
-    kSince,    ///< start of the plateau's current span
-    kLoss,     ///< excess loss at that time
-    kWithout,  ///< number of columns whose attention was below the threshold everywhere
+    kStage,         ///< 1, 2, 3
+    kSince,         ///< start of the plateau's current span
+    kLoss,          ///< excess loss at that time
+    kColumnsBelow,  ///< number of columns whose attention was below the threshold everywhere
     kRegimeEntries,
   };
   /// The attention part that the stage of x trains.
@@ -134,7 +135,7 @@ class Scb : public System,
   [[nodiscard]] std::int8_t first_stage() const;
   /// Whether the l1 term acts on the flow at x.
   [[nodiscard]] bool penalised(StateView x) const;
-  /// Positive until the stage is over, then zero or negative.
+  /// Function that is positive until the stage is over, then zero or negative.
   [[nodiscard]] double stage_left(StateView x, double t) const;
   void switch_stage(std::span<double> x, std::span<double> regime, double t) const;
 
@@ -155,10 +156,9 @@ class Scb : public System,
   void signal_events(double of_V, double of_A, std::int8_t stage, std::span<double> values) const;
   /// Difference between signal_V signal_A and its value at the end of stage 1.
   [[nodiscard]] double signal_left(StateView x) const;
-  /// Largest rate at which the attention's column sums relax without the projection, if V mu = mu;
-  /// and its formula, in words.
+  /// Largest rate at which the attention's column sums relax without the projection, if V mu = mu.
   [[nodiscard]] double relaxation_rate() const;
-  [[nodiscard]] std::string relaxation_words() const;
+  [[nodiscard]] std::string relaxation_formula() const;
   [[nodiscard]] std::unique_ptr<AttentionPart> make_attention(const Columns& columns) const;
   [[nodiscard]] std::vector<DimensionSpec> dimensions() const;
   /// Bound on the loss added by a splitting with steps dt, beyond the penalty's own effect.

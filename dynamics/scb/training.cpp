@@ -29,7 +29,7 @@ double smallest_weight(const Positions& Q) {
   return least;
 }
 
-/// The attention's signal at signal_V signal_A = s, from a start with signal_V = v.
+/// The attention's signal when signal_V signal_A = s, from a start with signal_V = v.
 double attention_signal_at(double s, double v, double kappa, double K_P) {
   const double v2 = v > 0 ? v * v : 0;
   return s / std::sqrt(0.5 * (v2 + std::sqrt(v2 * v2 + 4 * kappa * s * s / K_P)));
@@ -38,10 +38,11 @@ double attention_signal_at(double s, double v, double kappa, double K_P) {
 void refuse(const Parameters& own, const Columns& columns, const Transition& transition) {
   if (own.given("stage1-signal") && own.given("stage1-time"))
     throw UsageError("--stage1-signal " + own.text("stage1-signal") + " and --stage1-time " +
-                     own.text("stage1-time") + " both say when stage 1 ends; give one");
+                     own.text("stage1-time") +
+                     " both determine the end of stage 1; give one of them");
   const double kappa_0 = columns.kappa() + columns.uniform();
-  const bool no_V = transition.K_P <= kNothing * transition.norm2;
-  if (no_V || columns.kappa() <= kNothing * kappa_0)
+  const bool no_V = transition.K_P <= kZeroTolerance * transition.norm2;
+  if (no_V || columns.kappa() <= kZeroTolerance * kappa_0)
     throw UsageError(std::string("--schedule two-stage: there is no signal to boost, because ") +
                      (no_V ? "every column of P is mu (K_P = 0)" : "Q is uniform (kappa = 0)"));
 }
@@ -50,13 +51,13 @@ void refuse(const Parameters& own, const Columns& columns, const Transition& tra
 
 double correlation(const Eigen::MatrixXd& V, const Problem& problem) {
   const Transition transition(problem.P, problem.mu);
-  if (transition.K_P <= kNothing * transition.norm2)
+  if (transition.K_P <= kZeroTolerance * transition.norm2)
     return std::numeric_limits<double>::quiet_NaN();
   return V.cwiseProduct(transition.centred).colwise().sum().dot(problem.mu) / transition.K_P;
 }
 
-Training settle_training(Parameters& own, const Problem& problem, Variant variant,
-                         const Eigen::MatrixXd& V0) {
+Training resolve_training(Parameters& own, const Problem& problem, Variant variant,
+                          const Eigen::MatrixXd& V0) {
   Training training;
   const Columns columns(problem.Q, problem.mu, variant);
   const Transition transition(problem.P, problem.mu);
@@ -101,13 +102,13 @@ std::string settings(const Training& training) {
   std::ostringstream text;
   text.precision(3);
   const TwoStage& two = *training.two_stage;
-  text << "two stages: without l1 until ";
+  text << "two stages: no l1 until ";
   if (two.time)
     text << "t = " << *two.time;
   else
     text << "signal_V signal_A = " << *two.signal;
   text << "; then attention below a share of " << two.threshold
-       << " of its column is set to zero, what is left divided by its sum, and l1 is "
+       << " of its column's sum is set to zero, each column is divided by its sum, and l1 is "
        << training.l1;
   if (two.plateau_time > 0)
     text << " until the loss falls by less than " << two.plateau_fall << " in a time of "

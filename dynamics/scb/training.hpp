@@ -10,14 +10,16 @@
 namespace popflow::scb {
 
 /// The paper's algorithm. Stage 1: the projected flow without l1, until the signals have grown.
-/// Then small attention weights are set to zero. Stage 2: without the projection, with l1, until
-/// the loss is on a plateau. Then the state rests.
+/// Then small attention weights are set to zero. Stage 2: the flow without the projection and with
+/// l1, until the loss is on a plateau. Then the state rests.
 struct TwoStage {
   std::optional<double> signal = 0.5;  ///< stage 1 ends when signal_V signal_A reaches this value
-  std::optional<double> time = {};     ///< or at this time; exactly one of the two is set
+                                       ///< ...
+  std::optional<double> time = {};     ///< ... or at this time; exactly one of the two is set
   double threshold = 0;                ///< weights below this fraction of a column's sum become 0
-  double plateau_time = 0;             ///< stage 2 ends when during this time (0: never)
-  double plateau_fall = 0;             ///< the loss has not fallen by this amount
+  double plateau_time = 0;             ///< stage 2 ends when during this time (0: it never ends)
+                                       ///< ...
+  double plateau_fall = 0;             ///< ... the loss has not fallen by more than this amount
 };
 
 /// Method for the l1 term.
@@ -49,24 +51,28 @@ struct Training {
 /// contribute. NaN if P has no signal.
 double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 
-/// Reads the training's parameters and resolves the defaults of those that two stages have, from
-/// the constants of the problem. Throws UsageError for what contradicts itself or means nothing.
+/// Reads the training's parameters, and resolves the defaults of two-stage training from the
+/// constants of the problem. Throws UsageError for parameters that contradict each other or have no
+/// effect.
 ///
-/// Defaults, with S the most positions of a query, q the smallest weight that Q has (1/S if all are
-/// equal), eps = `accuracy`:
+/// Defaults, with S the largest number of positions of a query, q the smallest weight in Q (1/S if
+/// all are equal), eps = `accuracy`:
 /// - l1 = eps K_P / (S^2 N^3), the paper's scale.
-/// - threshold = alpha q/2, half of the weight that alpha_A = alpha gives to the least of Q's
-///   positions at the end of stage 1. On the signal equations K_P alpha_V^2 - kappa alpha_A^2 stays
-///   (over times much shorter than T) what it was at the start, K_P v^2 with v = signal_V; where
-///   alpha_V alpha_A = s that makes alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2. Where a
-///   time ends stage 1, s = 1/2.
+/// - threshold = alpha q/2, half of the smallest weight of Q's positions at the end of stage 1,
+///   where alpha_A = alpha. The signal equations nearly conserve K_P alpha_V^2 - kappa alpha_A^2
+///   (over times much shorter than T) at its start, K_P v^2 with v = signal_V. At alpha_V alpha_A =
+///   s
+///   this gives alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2. If a time ends stage 1,
+///   s = 1/2.
 /// - rounding = q/4: shares do not change along the valley (cP, Q/c).
 /// - plateau-time = 5 / growth rate. In the valley's normal directions the loss falls at about
 ///   twice that rate, by e^-10.
-/// - The fall that counts is eps^2 kappa_0 K_P / 2, of the size of the loss that errors of relative
-///   size eps make in V and A; kappa_0 K_P / 2 is the loss of V = mu 1' above the minimum.
-Training settle_training(Parameters& own, const Problem& problem, Variant variant,
-                         const Eigen::MatrixXd& V0);
+/// - A fall of at most eps^2 kappa_0 K_P / 2 counts as a plateau. This is about the loss that
+///   errors
+///   of relative size eps cause in V and A; kappa_0 K_P / 2 is the loss of V = mu 1' above the
+///   minimum.
+Training resolve_training(Parameters& own, const Problem& problem, Variant variant,
+                          const Eigen::MatrixXd& V0);
 
 /// Describes the settings in a sentence.
 std::string settings(const Training& training);

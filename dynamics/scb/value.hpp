@@ -21,7 +21,7 @@ struct Transition {
 };
 
 /// V in full: the state is the deviation D = V - V0, N x N in column-major order, because a drift
-/// of order 1/T would be lost in the rounding of V itself. For any preconditioner and any start.
+/// of order 1/T would be lost in the rounding of V. For any preconditioner and any start.
 class FullValue : public ValuePart {
  public:
   /// `natural`: the field's natural size (1/T).
@@ -37,8 +37,8 @@ class FullValue : public ValuePart {
   [[nodiscard]] Eigen::MatrixXd matrix(const double* x, double t) const override;
   void field(std::string_view name, const double* x, const FieldSink& sink) const override;
 
-  /// x <- x + h times the derivative + the addend, which is called column by column; `keeps_sum`:
-  /// noise must conserve each column's sum.
+  /// x <- x + h times the derivative + the addend. The addend is called column by column;
+  /// `keeps_sum`: noise must conserve each column's sum.
   void step_in_place(double* x, const Drive& drive, double h, bool keeps_sum,
                      const Addend& addend) const;
 

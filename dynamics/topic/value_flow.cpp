@@ -9,7 +9,7 @@ namespace popflow::topic {
 
 namespace {
 // Relative size below which a singular value counts as zero up to rounding.
-constexpr double kNothing = 1e-13;
+constexpr double kZeroTolerance = 1e-13;
 }  // namespace
 
 ValueFlow::ValueFlow(const Data& data, double l2) : l2_(l2) {
@@ -40,7 +40,7 @@ ValueFlow::ValueFlow(const Data& data, double l2) : l2_(l2) {
   const Eigen::Vector2d target(std::sqrt(2 / data.inside()), 0);
   const Eigen::Vector2d seen = svd.matrixU().transpose() * target;
   for (Eigen::Index i = 0; i < 2; ++i) {
-    if (singular_[i] <= kNothing * singular_[0]) singular_[i] = 0;
+    if (singular_[i] <= kZeroTolerance * singular_[0]) singular_[i] = 0;
     end_[i] = singular_[i] > 0 ? singular_[i] * seen[i] / rate(i) : 0;
   }
 }
@@ -93,7 +93,8 @@ double ValueFlow::slowest_rate(const Values<double>& start) const {
   double slowest = rate(0);
   if (singular_[1] > 0) slowest = std::min(slowest, rate(1));
   const Vector y0 = scaled(start);
-  if (l2_ > 0 && unseen(y0).norm() > kNothing * y0.norm()) slowest = std::min(slowest, 2 * l2_);
+  if (l2_ > 0 && unseen(y0).norm() > kZeroTolerance * y0.norm())
+    slowest = std::min(slowest, 2 * l2_);
   return slowest;
 }
 

@@ -331,7 +331,7 @@ def test_what_is_refused_leaves_no_file():
                 (["--attention", "softmax"], "--attention linear"),
                 (["--coordinates", "signal"], "--coordinates full or support"),
                 (["--mode", "sde", "--coordinates", "support"], "--coordinates full"),
-                (["--stage1-time", 2, "--stage1-signal", 0.3], "give one"),
+                (["--stage1-time", 2, "--stage1-signal", 0.3], "give one of them"),
                 (["--threshold", 2], "--threshold"),
                 (["--l1-solver", "splitting"], "--l1-solver splitting needs --dt")):
             done = popflow("run", "scb", *SMALL, *args, "-o", "run.h5", folder=folder, code=2)

@@ -348,11 +348,11 @@ def test_the_page_says_what_the_runs_do():
                 check(run["attention_entropy"][-1] < 1e-5, "the entropy rose")
         # The threshold and rounding divide.
         page = " ".join(popflow("systems", "scb", code=0).out.split())
-        check("put back" not in page and "divided by the sum of what is left" in page, page)
+        check("put back" not in page and "divided by the sum of the remaining weights" in page, page)
         said = popflow("run", "scb", "--schedule", "two-stage", "--t-end", 1, "-o", path(folder, "s.h5"),
                        code=0).err
-        check("what is left divided by its sum" in said and "columns are divided by their sums" in said,
-              said)
+        check("each column is divided by its sum" in said and
+              "columns are divided by their sums" in said, said)
 
 
 def test_a_run_from_another_is_the_same_when_it_is_resumed():

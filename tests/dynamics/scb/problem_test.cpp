@@ -141,7 +141,7 @@ TEST_CASE("A chain without a positive stationary distribution is refused", "[fas
   Eigen::MatrixXd two_classes(4, 4);
   two_classes << 0.5, 0.5, 0, 0, 0.5, 0.5, 0, 0, 0, 0, 0.5, 0.5, 0, 0, 0.5, 0.5;
   CHECK_THAT(sentence<InputError>([&] { stationary_distribution(two_classes, "F: P"); }),
-             Contains("F: P is reducible") && Contains("token 2 no token below"));
+             Contains("F: P is reducible") && Contains("token 2 no token of a smaller number"));
   // Of the identity every distribution is stationary, the positive ones too.
   CHECK_THAT(
       sentence<InputError>([&] { stationary_distribution(Eigen::MatrixXd::Identity(2, 2), "P"); }),

@@ -610,7 +610,7 @@ TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
   // From its start the threshold's prediction holds, too.
   const Eigen::MatrixXd V0 = 0.7 * problem.P + 0.3 * start_value(problem, From::stationary);
   RunConfig config = popflow::test::parse("scb", {"--schedule", "two-stage", "--l1", "0"});
-  const scb::Training training = settle_training(config.own, problem, {}, V0);
+  const scb::Training training = resolve_training(config.own, problem, {}, V0);
   const auto system = make_scb(problem, {}, Coordinates::support, V0, training);
   Flow flow(*system);
   flow.to(100);
@@ -631,9 +631,9 @@ TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]
              Contains("--schedule two-stage needs --coordinates full or support"));
   CHECK_THAT(refusal({"--project", "none"}),
              Contains("--schedule two-stage needs --project attention"));
-  CHECK_THAT(
-      refusal({"--stage1-signal", "0.4", "--stage1-time", "3"}),
-      Contains("--stage1-signal 0.4") && Contains("--stage1-time 3") && Contains("give one"));
+  CHECK_THAT(refusal({"--stage1-signal", "0.4", "--stage1-time", "3"}),
+             Contains("--stage1-signal 0.4") && Contains("--stage1-time 3") &&
+                 Contains("give one of them"));
   for (const char* level : {"0", "1", "-1"})
     CHECK_THAT(refusal({"--stage1-signal", level}), Contains("stage1-signal"));
   for (const char* option : {"--threshold", "--rounding"})
