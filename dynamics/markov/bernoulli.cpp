@@ -9,8 +9,8 @@ namespace popflow::markov {
 
 namespace {
 
-/// e^d - 1 - d for |d| <= 1/2, by its series. Multiplying by 1/n! is far cheaper than divisions
-/// that each wait for the previous one.
+/// e^d - 1 - d for |d| <= 1/2, by its series. Multiplications by 1/n! are far cheaper than
+/// divisions, each of which waits for the previous one.
 double expm1_minus(double d) {
   constexpr int kTerms = 16;
   static constexpr auto kInverseFactorial = [] {
@@ -56,7 +56,7 @@ double sigmoid(double f) {
 double coin_entropy(double p) { return -p * math::log(p) - (1 - p) * math::log1p(-p); }
 
 double coin_divergence(double p, double d) {
-  // With p the rarer side: log(1 - p + p e^d) - p d.
+  // Uses the probability p of the rarer side: log(1 - p + p e^d) - p d.
   if (p > 0.5) return coin_divergence(1 - p, -d);
   if (std::abs(d) <= 0.5) return log1p_minus(p * math::expm1(d)) + p * expm1_minus(d);
   constexpr double kLargest = 700;  // above this, e^d overflows

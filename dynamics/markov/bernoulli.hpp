@@ -4,9 +4,9 @@
 
 #include "popflow/math.hpp"
 
-/// Comparison of two Bernoulli distributions (coins), one given by its probability and the other by
-/// the difference of its logit from the first one's: accurate to rounding for any size of that
-/// difference.
+/// Comparison of two Bernoulli distributions (coins). One is given by its probability, the other by
+/// the difference of its logit from the first one's logit. Results are accurate to rounding for any
+/// size of this difference.
 namespace popflow::markov {
 
 /// log(1 + z) - z for z > -1; no cancellation at small z.
@@ -34,7 +34,7 @@ POPFLOW_MATH_INLINE Number probability_change(const Number& p,
   return math::select(up, -change, change);
 }
 
-/// The Kullback-Leibler divergence of a coin with logit(p) + d from one with p, in nats.
+/// Kullback-Leibler divergence, in nats, of a coin with logit(p) + d from a coin with p.
 double coin_divergence(double p, double d);
 
 }  // namespace popflow::markov

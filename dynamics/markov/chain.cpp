@@ -50,8 +50,8 @@ std::optional<std::string> transition_fault(double probability) {
     return "must be above 0 and below 1: at 0 or 1 the chain stops mixing or is periodic, and the "
            "loss has no minimum at finite logits";
   if (probability < kRarest)
-    return "must be at least 1e-50: rates are about as small, and their products with what decays "
-           "leave the range of a double";
+    return "must be at least 1e-50: rates are about as small, and their products with decaying "
+           "quantities leave the range of a double";
   return std::nullopt;
 }
 
@@ -68,8 +68,8 @@ ModelPairs model_pairs(const Chain& chain, double slope) {
 
 namespace {
 
-/// Logits at a slope, and their common part: the log-odds of the rarer symbol, with the smaller of
-/// 1 and e^s factored out.
+/// Logits at a slope, and their common part: the log-odds of the rarer symbol, from which the
+/// smaller of 1 and e^s is factored out.
 struct LogitsAtSlope {
   double f0 = 0, f1 = 0, common = 0;
 };
@@ -90,7 +90,7 @@ Logits optimal_logits(const Chain& chain, double e, double w) {
   const double s = slope(e, w);
   const double ww = w * std::abs(w);
   const LogitsAtSlope at = logits_at(chain, s);
-  // e^2/2 and s together, because their sum cancels if w is large.
+  // Adds e^2/2 and s together, because their sum cancels if w is large.
   const double bias = chain.p == chain.q  ? -e * e * ww
                       : chain.p < chain.q ? at.common + (s > 0 ? -e * e * ww : e * e / 2)
                                           : -at.common - e * e * (s > 0 ? ww : 0.5 + 2 * ww);
@@ -103,7 +103,7 @@ double excess_loss(const Chain& chain, const Logits& logits) {
 }
 
 double loss_above_line(const Chain& chain, const Logits& logits) {
-  // In terms of the probability of the rarer symbol, which keeps its digits.
+  // Uses the probability of the rarer symbol, which keeps its digits.
   const auto divergence = [&](double logit) {
     const double d = logit - chain.logit_pi1;
     return chain.pi1 > 0.5 ? coin_divergence(chain.pi0, -d) : coin_divergence(chain.pi1, d);
@@ -127,13 +127,13 @@ double log_of_change(double base, double changed, double by) {
   return std::abs(z) < 0.5 ? math::log1p(z) : math::log(changed / base);
 }
 
-/// given log(given/model) + model - given, where the model has given + by: never negative, and
-/// accurate even if both nearly agree.
+/// given log(given/model) + model - given for model = given + by: never negative, and accurate even
+/// if both nearly agree.
 double divergence_of_pair(double given, double model, double by) {
   return -given * log_minus_first_order(given, model, by);
 }
 
-/// excess_loss() from the pairs: their divergence from the chain's own pairs.
+/// Implements excess_loss() for pairs: their divergence from the chain's own pairs.
 double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
   const double d = pairs.g1;
   return 2 * divergence_of_pair(chain.pair_change, pairs.change, -d) +
@@ -141,22 +141,23 @@ double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
          divergence_of_pair(chain.pi1 * (1 - chain.q), pairs.stay1, d);
 }
 
-/// loss_above_line() from the pairs: the mean of log(independent/model) over the chain's own pairs.
+/// Implements loss_above_line() for pairs: the mean of log(independent/model) over the chain's own
+/// pairs.
 double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& pairs) {
   const double independent = chain.pi0 * chain.pi1;
   const double both0 = chain.pi0 * chain.pi0, both1 = chain.pi1 * chain.pi1;
   const double stay0 = chain.pi0 * (1 - chain.p), stay1 = chain.pi1 * (1 - chain.q);
-  // The quadratic equation of the pairs; if e^s is too large for it, all pairs have changed.
+  // Solves the quadratic equation of the pairs; if e^s is too large for it, all pairs have changed.
   constexpr double kLarge = 100;
   const double d = slope < kLarge ? -math::expm1(slope) * pairs.change * pairs.change
                                   : pairs.change - independent;
   const double smallest = std::min({independent, both0, both1});
-  // Far from the line, the first-order terms are large if a symbol is rare, and cancel.
+  // Far from the line the first-order terms are large if a symbol is rare, and cancel.
   if (!(std::abs(d) < 0.5 * smallest))
     return -2 * chain.pair_change * log_of_change(independent, pairs.change, d) -
            stay0 * log_of_change(both0, pairs.stay0, -d) -
            stay1 * log_of_change(both1, pairs.stay1, -d);
-  // Near the line they combine to a single term, through the chain's correlation.
+  // Near the line the first-order terms combine to a single term, through the chain's correlation.
   return chain.correlation * (d / independent) -
          2 * chain.pair_change * log_minus_first_order(independent, pairs.change, d) -
          stay0 * log_minus_first_order(both0, pairs.stay0, -d) -
@@ -199,7 +200,8 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
   if (!(level > 0)) return {};
   const double best = chain.best_slope;
   // Halley's method. Above its minimum the root of the loss is nearly linear, so that a few steps
-  // suffice; on the line e = 0 the loss itself is. The last step triples the number of digits.
+  // suffice; on the line e = 0 the loss itself is nearly linear. The last step triples the number
+  // of digits.
   constexpr double kThirdOfDigits = 4e-6;
   const auto end_from = [&](double slope) {
     for (int i = 0; i < 100; ++i) {
@@ -211,7 +213,7 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
       const double by_curvature = pairs.curvature / pairs.g1;
       const double bend = by_root ? by_curvature - pairs.g1 / here / 2 : by_curvature;
       const double wanted = slope - newton / std::max(1 - newton * bend / 2, 0.5);
-      // A step that is too long stays on its side of the minimum.
+      // Keeps a step that is too long on its side of the minimum.
       const bool across = (wanted > best) != (slope > best);
       const double next = across ? slope + (best - slope) / 2 : wanted;
       const bool close = !(std::abs(next - slope) > kThirdOfDigits * std::abs(next - best));

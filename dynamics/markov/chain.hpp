@@ -32,7 +32,7 @@ struct Chain {
 };
 
 /// Smallest allowed transition probability. Rates are of the order of the rarer transition, so
-/// flows lose digits if w is below about 1e-270 divided by that.
+/// flows lose digits if w is below about 1e-270 divided by the rarer probability.
 inline constexpr double kRarest = 1e-50;
 
 /// Describes what is wrong with a transition probability, as the end of a sentence; nothing if it
@@ -62,41 +62,42 @@ ModelPairs model_pairs(const Chain& chain, double slope);
 struct Logits {
   double f0 = 0, f1 = 0;
   double bias = 0;         ///< b = f_0 + e^2/2
-  double slope = f1 - f0;  ///< set where it is known better than the difference
+  double slope = f1 - f0;  ///< set if it is known more accurately than the difference
 };
 
 /// Logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
 Logits optimal_logits(const Chain& chain, double e, double w);
 
-/// The energy contains log|w|, so w is integrated with relative accuracy however small it becomes.
-/// Below this value w is frozen, as at 0, before rounding could change its sign.
+/// Size of w below which it is frozen, as at 0. The energy contains log|w|, so w is integrated with
+/// relative accuracy however small it becomes; below this value rounding could change its sign.
 inline constexpr double kVanishing = 1e-270;
 
 // ---- The loss.
 
-/// L - H(x_{n+1} | x_n), from the divergences from the chain's own transitions.
+/// L - H(x_{n+1} | x_n), computed from the divergences from the chain's own transitions.
 double excess_loss(const Chain& chain, const Logits& logits);
 
-/// L - H(pi), from the divergences from the stationary distribution: accurate even if small.
+/// L - H(pi), computed from the divergences from the stationary distribution: accurate even if
+/// small.
 double loss_above_line(const Chain& chain, const Logits& logits);
 
-/// Both losses with the optimal bias, as functions of the slope alone. Each is a divergence of
-/// pairs, or a difference of two, so that neither loses digits near the minimum or near the line e
-/// = 0.
+/// Both losses with the optimal bias, as functions of the slope alone. Each is computed as a
+/// divergence of pairs, or a difference of two divergences, so that neither loses digits near the
+/// minimum or near the line e = 0.
 double excess_loss_at(const Chain& chain, double slope);
 double loss_above_line_at(const Chain& chain, double slope);
 
-/// Type of the first two functions.
+/// Type of excess_loss() and loss_above_line().
 using LossAbove = double (*)(const Chain& chain, const Logits& logits);
 
-/// Slopes from `low` to `high`; by default all.
+/// Slopes from `low` to `high`; all slopes by default.
 struct SlopeRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 };
 
-/// Ends of a range of slopes: both, or only the one that a flow from the start can cross, because
-/// the flow never passes the best slope.
+/// Ends of a range of slopes to be computed: both, or only the end that a flow from the start can
+/// cross, because the flow never passes the best slope.
 enum class Side { both, of_start };
 
 /// Range of slopes in which the loss with the optimal bias, a convex function of the slope alone,

@@ -10,15 +10,15 @@
 #include "dynamics/markov/path_sums.hpp"
 #include "popflow/math.hpp"
 
-/// Equations of the flow, its event and its noise for any type of number: the double of one
-/// trajectory, or the Packs of many. The chain's numbers are stored in structures, which in lanes
-/// are rows of parameters.
+/// Equations of the flow, its event and its noise for any type of number: a double for one
+/// trajectory, or Packs for many. The chain's numbers are stored in structures, which in lanes are
+/// rows of parameters.
 namespace popflow::markov {
 
 template <class Number>
 inline constexpr bool is_alone = std::same_as<Number, double>;
 
-/// w as used by the right-hand side.
+/// Value of w used by the right-hand side: 0 if w is frozen.
 template <class Number>
 POPFLOW_MATH_INLINE Number acting(const Number& w) {
   return math::select(math::abs(w) < kVanishing, 0, w);
@@ -82,8 +82,8 @@ POPFLOW_MATH_INLINE HalfPowers<Number> half_powers(const Number& slope) {
   }
 }
 
-/// sqrt(D^2 + E^2). hypot() keeps the digits where the squares would underflow, but is slower
-/// elsewhere. In lanes, D is 0 there; otherwise one of a and b is 1, and D or E is at least 1e-26.
+/// sqrt(D^2 + E^2). hypot() keeps the digits if the squares would underflow, but is slower. In
+/// lanes D is 0 in this case; otherwise one of a and b is 1, and D or E is at least 1e-26.
 template <class Number>
 POPFLOW_MATH_INLINE Number discriminant(const Number& D, const Number& E) {
   const Number square = D * D + E * E;
@@ -118,7 +118,7 @@ class PairsAt {
     return either(
         of_.zero_is_common != 0, [&] { return rare(); }, [&] { return common(); });
   }
-  /// x* - x, from the difference of the two quadratic equations, times a^2.
+  /// g_1 = x* - x, from the difference of the two quadratic equations, times a^2.
   [[nodiscard]] POPFLOW_MATH_INLINE Number g1() const {
     const auto x = change();
     const auto below = a * a * (stay0() + of_.best_stay1) + b * b * (x + of_.best_change);
@@ -138,10 +138,11 @@ class PairsAt {
       if (!(S > 0)) return 0.0;
     return of_.rare * over(b, S + D) * over(b, a + S);
   }
-  /// b^2 x*^2 - a^2 Pr(0,0) Pr(1,1), of the chain. The quotient of both products is e^(s* - s), so
-  /// that one more exponential keeps all digits near s*. Lanes use the exponential that they have:
-  /// where the products nearly agree, s itself has lost as many digits. Near independence both are
-  /// near their values on the line, whose difference is small, too.
+  /// Numerator b^2 x*^2 - a^2 Pr(0,0) Pr(1,1), with the probabilities of the chain. The quotient of
+  /// both products is e^(s* - s), so one more exponential keeps all digits near s*. Lanes use the
+  /// exponential that they have: where the products nearly agree, s itself has lost as many digits.
+  /// Near independence both products are near their values on the line, whose difference is small,
+  /// too.
   [[nodiscard]] POPFLOW_MATH_INLINE Number above() const {
     if constexpr (is_alone<Number>) {
       const double best = of_.best_change;
@@ -247,7 +248,7 @@ POPFLOW_MATH_INLINE LogitDerivatives<Number> logit_derivatives(const Number& e,
   return {{-e, 0, 1}, {e * (1 + 4 * (acting_w * size)), 4 * (e * e) * size, 1}};
 }
 
-/// Gradient of the loss by the chain rule: cheaper if the derivatives are available.
+/// Gradient of the loss by the chain rule: cheaper than ByState if the derivatives are available.
 template <class Number>
 POPFLOW_MATH_INLINE ByState<Number> gradient(const ByLogits<Number>& g,
                                              const LogitDerivatives<Number>& f) {

@@ -33,64 +33,65 @@ It is never below the entropy rate H(x_{n+1}|x_n) = pi_0 h(p) + pi_1 h(q).
 
 Flow. With g_0 = pi_0 (sigma(f_0) - p) and g_1 = pi_1 (sigma(f_1) - (1-q)),
   de/dt = e g_0 - e (1 + 4 w|w|) g_1,   dw/dt = -4 |w| e^2 g_1,   db/dt = -(g_0 + g_1)
---bias free integrates all three from (e0, w0, b0). --bias optimal (default) keeps b = b*(e,w), the
-root of g_0 + g_1 = 0, which depends on s alone up to e^2/2:
+--bias free integrates all three from (e0, w0, b0). --bias optimal (default) sets b = b*(e,w), the
+root of g_0 + g_1 = 0. Apart from the term e^2/2, b* depends on s alone:
   b* = e^2/2 + log[ ( (p-q) + sqrt((p-q)^2 + 4 p q e^s) ) / (2 q e^s) ]
 By the envelope theorem the partial derivatives with respect to e and w are then the gradient of the
-loss at b*, a function L(s), and with x = Pr(x_n = 0, x_{n+1} = 1) under the model
+loss at b*, a function L(s). With x = Pr(x_n = 0, x_{n+1} = 1) under the model,
   (e^s - 1) x^2 + x = pi_0 pi_1,   dL/ds = g_1 = pq/(p+q) - x
   de/dt = -2 e (1 + 2 w|w|) g_1,   dw/dt = -4 |w| e^2 g_1
 
 Exact results with the optimal bias.
-  Energy. E = e^2 - w^2 - sign(w) log|w| is conserved, and e and w keep their signs. w = 0 stays 0;
-  its energy is not finite.
-  Global minima. The curve s = s* = log[(1-p)(1-q)/(pq)], where the model is the chain and the loss
-  is the entropy rate.
-  The line e = 0. At rest for every w: the model predicts pi, the loss is its entropy H(pi). For
-  p+q < 1 its points are local minima at w < -1/sqrt 2 and maxima at w > -1/sqrt 2; for p+q > 1 the
-  other way round; (0, -1/sqrt 2) is a saddle, of energy -(1 + log 2)/2 (the separatrix).
-  Where a start with e != 0 ends:
+  Energy. E = e^2 - w^2 - sign(w) log|w| is conserved, and e and w keep their signs. If w = 0 at the
+  start, w stays 0 and the energy is not finite.
+  Global minima. They form the curve s = s* = log[(1-p)(1-q)/(pq)]. On it the model's transitions
+  are those of the chain, and the loss is the entropy rate.
+  The line e = 0. All its points are at rest: the model predicts pi, and the loss is the entropy
+  H(pi). For p+q < 1 they are local minima at w < -1/sqrt 2 and maxima at w > -1/sqrt 2; for p+q > 1
+  it is the reverse. (0, -1/sqrt 2) is a saddle; its energy -(1 + log 2)/2 defines the separatrix.
+  Limit of the flow from a start with e != 0:
                                             p+q < 1     p+q > 1
     w >= 0                                  global      local
     w < 0, above the separatrix             global      global
     w < 0, below it, w > -1/sqrt 2          global      local
     w < 0, below it, w < -1/sqrt 2          local       global
     w < 0, on it, where it says local       saddle      saddle
-  Rates. A local minimum (0, w) is approached as exp(-|g_1 (2 + 4 w|w|)| t), with
-  g_1 = -pi_0 pi_1 (1-p-q): slower and slower towards the saddle, which is approached like 1/t.
-  Independent symbols. For p+q = 1, s* = 0: the line e = 0 and w = -1/sqrt 2 are all global minima,
-  the entropy rate is H(pi), and every outcome is called global.
-With --bias free the energy is not conserved, and the outcome is determined by where the state ends.
+  ("On it, where it says local": on the separatrix, on the side of -1/sqrt 2 that is local below it.)
+  Rates. The flow approaches a local minimum (0, w) as exp(-|g_1 (2 + 4 w|w|)| t), with
+  g_1 = -pi_0 pi_1 (1-p-q). The rate vanishes at the saddle, which is approached like 1/t.
+  Independent symbols. For p+q = 1, s* = 0: the line e = 0 and the line w = -1/sqrt 2 are all global
+  minima, the entropy rate is H(pi), and every outcome is called global.
+With --bias free the energy is not conserved; the outcome is the place where the state ends.
 
-What to expect. From small e0 the loss stays at H(pi) until e has grown away from the line
-(p+q < 1, at the rate 2 pi_0 pi_1 (1-p-q) (1 + 2 w|w|)), then falls to the entropy rate within a few
-times 1/(pi_0 pi_1). For p+q > 1 a standard small start is drawn to the line, and stays at H(pi):
-only starts above the separatrix, or left of the saddle, learn.
+What to expect. From a small e0 the loss stays at H(pi) until e has grown away from the line e = 0
+(for p+q < 1 at the rate 2 pi_0 pi_1 (1-p-q) (1 + 2 w|w|)). Then it falls to the entropy rate within
+a few times 1/(pi_0 pi_1). For p+q > 1 the line attracts standard small starts, and their loss stays
+at H(pi). Only starts above the separatrix, or left of the saddle, learn.
 
-Sampled model. Stationary chains of --context-length symbols, so one fewer transitions; the gradient
-is their mean over positions and sequences, and its expectation is the flow at any length. --bias
-optimal uses the b* of the true p and q, which no training run knows: with it only e and w are
-sampled. --bias free samples all three. --noise batch and diagonal take the exact covariance of a
-sequence's gradient: with r_x = Pr(x_{n+1} = 1 | x_n = x), m_x = (r_x - sigma(f_x)) df_x, the second
+Sampled model. Samples are stationary chains of --context-length symbols, with one transition fewer.
+The gradient is the mean over transitions and sequences; at any length its expectation is the flow.
+--bias optimal uses the b* of the true p and q, which no real training knows, so only e and w are
+sampled. --bias free samples all three. --noise batch and diagonal use the exact covariance of a
+sequence's gradient. With r_x = Pr(x_{n+1} = 1 | x_n = x), m_x = (r_x - sigma(f_x)) df_x, the second
 eigenvalue lambda = 1-p-q, g(k) = (1 - lambda^k)/(1 - lambda) and N transitions, it is 1/N^2 times
   sum_x pi_x r_x (1-r_x) sum_{k<N} [df_x + (m_1-m_0) g(k)] [..]' + pi_0 pi_1 g(N)^2 (m_1-m_0) (..)'
-where the terms with g are due to the correlation of successive positions; the sums have closed
-forms. --noise-samples has no effect. No noise acts across w = 0 or e = 0, where the gradient
-vanishes sample by sample; a large step can jump there, and e and w then change sign.
-With noise the energy is not kept. A sample moves it by -2 e^2 times what it adds to db/dt, so its
-change fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross the separatrix.
-The outcome is then where the run has ended, not the basin of its start: global with less than 10%
-of H(pi) - H(x_{n+1}|x_n) left, local near the line e = 0 where that attracts and far below the
-separatrix. loss_settled still refers to the limit of the flow from the start.
+The terms with g are due to the correlation of successive positions; the sums have closed forms.
+--noise-samples has no effect. At w = 0 or e = 0 the gradient of every sample vanishes, so noise
+does not move the state across; but a large step can jump across, and then e or w changes its sign.
+With noise the energy is not conserved. A sample changes it by -2 e^2 times its contribution to
+db/dt, so the energy fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross the
+separatrix. The outcome is then the place where the run ends, not the basin of its start: global if
+less than 10% of H(pi) - H(x_{n+1}|x_n) remains; local near the line e = 0 where the line attracts,
+far below the separatrix. loss_settled still refers to the limit of the flow from the start.
 
-Text. --text counts the transitions between two classes of a text's characters: 1 are those in
---text-ones (by default the vowels of the Latin, Greek and Cyrillic alphabets), 0 those in
---text-zeros or, without it, all other letters. Characters are compared after Unicode's full case
+Text. --text counts the transitions between two classes of a text's characters. The characters in
+--text-ones are 1 (by default the vowels of the Latin, Greek and Cyrillic alphabets); those in
+--text-zeros are 0 (by default all other letters). Characters are compared after Unicode's full case
 folding, in Normalization Form C. A letter with accents that is in neither list has the class of the
-letter without them; the Cyrillic short i and short u are consonants by themselves. All other
-characters (marks, digits, punctuation, joiners) are left out, and what is on either side of them is
-then adjacent, across words and sentences ("a b" is a transition from a to b), as in Markov's own
-count of 1913. p and q are the plain frequencies.)";
+letter without them; the Cyrillic short i and short u count as consonants. All other characters
+(marks, digits, punctuation, joiners) are left out, and the characters on both sides of them count as
+neighbours, across words and sentences ("a b" is a transition from a to b), as in Markov's own count
+of 1913. p and q are the relative frequencies.)";
 
 ParameterTable parameters() {
   ParameterTable t;
@@ -115,13 +116,13 @@ ParameterTable parameters() {
   t.push_back({.name = "text-ones",
                .kind = Kind::text,
                .default_text = "",
-               .meaning = "characters of the text that are 1",
+               .meaning = "characters of the text that count as 1",
                .default_note = "the vowels of Latin, Greek and Cyrillic letters",
                .where = {{.option = "text"}}});
   t.push_back({.name = "text-zeros",
                .kind = Kind::text,
                .default_text = "",
-               .meaning = "characters of the text that are 0",
+               .meaning = "characters of the text that count as 0",
                .default_note = "the other letters",
                .where = {{.option = "text"}}});
   t.push_back({.name = "e0",
@@ -139,14 +140,14 @@ ParameterTable parameters() {
   t.push_back({.name = "b0",
                .kind = Kind::real,
                .default_text = "0",
-               .meaning = "start of the bias, where it is free",
+               .meaning = "start of the bias, if it is free",
                .symbol = "b(0)",
                .range = {-kLargestStart, kLargestStart},
                .where = {{"bias", {"free"}}}});
   t.push_back({.name = "bias",
                .kind = Kind::word,
                .default_text = "optimal",
-               .meaning = "keep the bias at its best for e and w, or train it too",
+               .meaning = "set the bias to its optimum for e and w, or train it",
                .words = {"optimal", "free"}});
   t.push_back({.name = "context-length",
                .kind = Kind::integer,
@@ -169,7 +170,7 @@ SystemInfo make_info() {
   info.parameters = parameters();
   info.fields = {{"e", {}, "e", "embedding scale", kModel},
                  {"w", {}, "w", "feed-forward weight", kModel},
-                 {"b", {}, "b", "bias; the optimal one where it is not trained", kModel}};
+                 {"b", {}, "b", "bias; the optimal one if it is not trained", kModel}};
   info.observables = observables().infos();
   info.events = events().infos();
   info.invariants = {{"energy", InvariantInfo::Form::constant,
@@ -177,8 +178,8 @@ SystemInfo make_info() {
   info.outcomes = {
       {"global", "a global minimum: slope s*, the loss is the entropy rate"},
       {"local", "a local minimum on e = 0: the loss is the entropy of pi"},
-      {"saddle", "the saddle (0, -1/sqrt 2): from the separatrix, on its attracting side"},
-      {"maximum", "a start at rest on e = 0 whose neighbours leave it"}};
+      {"saddle", "the saddle (0, -1/sqrt 2), from the attracting side of the separatrix"},
+      {"maximum", "a start at rest on e = 0 from which neighbouring starts move away"}};
   info.constants = {{"entropy_rate", "H(x_{n+1}|x_n)", "lowest loss, in nats"},
                     {"stationary_entropy", "H(pi)", "loss on the line e = 0, in nats"}};
   info.problem = {{"p", {}, "Pr(0 -> 1)"}, {"q", {}, "Pr(1 -> 0)"}};
@@ -186,8 +187,8 @@ SystemInfo make_info() {
   info.figure = "loss at entropy_rate stationary_entropy; prob_0to1 prob_1to0 at p q; e over w";
   info.figure_of_sweeps = "outcome loss_settled";
   info.end =
-      "the time of leaving the start and 20 over the final rate; where the approach is slower than "
-      "exponential, 100/(pi_0 pi_1)^2";
+      "the time of leaving the start, plus 20 over the final rate; if the approach is slower than "
+      "exponential, plus 100/(pi_0 pi_1)^2";
   return info;
 }
 
@@ -219,12 +220,12 @@ const BoundTable<ObservableInfo, Evaluation>& observables() {
 }
 
 const BoundTable<EventInfo, EventEvaluation>& events() {
-  static const BoundTable<EventInfo, EventEvaluation> table = std::vector<
-      Bound<EventInfo, EventEvaluation>>{
-      {{"loss_settled",
-        "the loss has covered 99% of the way from its start to the limit of the flow from there "
-        "(optimal bias; not for starts at rest)"},
-       [](const EventEvaluation& x) { return depth(x.slope, x.settled.low, x.settled.high); }}};
+  static const BoundTable<EventInfo, EventEvaluation> table =
+      std::vector<Bound<EventInfo, EventEvaluation>>{
+          {{"loss_settled",
+            "the loss has covered 99% of the way from its start to the limit of the flow "
+            "(optimal bias; not for starts at rest)"},
+           [](const EventEvaluation& x) { return depth(x.slope, x.settled.low, x.settled.high); }}};
   return table;
 }
 

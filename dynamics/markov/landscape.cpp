@@ -16,7 +16,7 @@ double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 /// 2w^2 - 1, rounded once.
 double beyond_saddle(double w) { return std::fma(2 * w, w, -1); }
 
-/// w^2 - log|w| above its minimum at w^2 = 1/2, that is (z - log(1 + z))/2 with z = 2w^2 - 1.
+/// w^2 - log|w| above its minimum at w^2 = 1/2; equal to (z - log(1 + z))/2 with z = 2w^2 - 1.
 double well(double w) {
   const double z = beyond_saddle(w);
   if (z > -0.5) return -log1p_minus(z) / 2;
@@ -46,7 +46,7 @@ class LevelLine {
   }
 
  private:
-  /// w from w/w0 - 1; the argument keeps all digits that matter next to w0 or 1.
+  /// w for a given growth w/w0 - 1; the growth keeps all digits that matter next to w0 or 1.
   [[nodiscard]] double grown(double growth) const { return w_ * (1 + growth); }
   [[nodiscard]] ValueAndSlope ee_by(double growth, double eta) const {
     const double w = grown(growth);
@@ -66,7 +66,7 @@ double root(F&& f, double at_0, double end) {
   return newton_root(f, 0, end, above, 0);
 }
 
-/// eta at which the line reaches e = 0 in the direction of the flow: before the saddle for w < 0.
+/// eta at which the line reaches e = 0 in the direction of the flow; for w < 0, before the saddle.
 double eta_of_line(const LevelLine& line, double e, double w) {
   const double end = w > 0 ? -e * e : line.eta_of_saddle();
   return root([&](double eta) { return line.ee(eta); }, e * e, end);
@@ -88,7 +88,7 @@ double eta_of_minimum(const LevelLine& line, const Chain& chain, double e, doubl
   if (w > 0 && start > 0)
     end = -e * e;  // e = 0 is reached before this
   else if (w < 0 && (best > 0) == (start > 0) && std::abs(line.slope(0).value) > std::abs(best))
-    end = line.eta_of_saddle();  // s = 0 there
+    end = line.eta_of_saddle();  // s = 0 at the saddle's w
   else
     while ((excess(end).value > 0) == (start > 0) && std::abs(end) < 1e6) end *= 2;
   return root(excess, start, end);
@@ -163,7 +163,7 @@ double final_rate(const Chain& chain, Limit limit, const LimitPoint& point) {
     case Limit::local:
       return 2 * std::abs(chain.slope_at_line * k);
     case Limit::global: {
-      // Across the curve of minima: the curvature times |grad s|^2.
+      // Across the curve of minima the rate is the curvature times |grad s|^2.
       const double by_e = 2 * e * k;
       const double by_w = 4 * e * e * w;
       return model_pairs(chain, chain.best_slope).curvature * (by_e * by_e + by_w * by_w);

@@ -28,11 +28,12 @@ double separation(double e, double w);
 bool line_attracts(const Chain& chain, double w);
 
 /// Limit of the flow from (e, w). For independent symbols every limit has the lowest possible loss,
-/// and counts as global. A start within rounding of the separatrix counts as on it.
+/// and counts as global. A start within rounding of the separatrix counts as a start on the
+/// separatrix.
 Limit limit_of(const Chain& chain, double e, double w);
 
-/// Limit point of the flow from (e, w), given its limit_of(), on the start's level line of the
-/// energy.
+/// Limit point of the flow from (e, w), on the start's level line of the energy, given its
+/// limit_of().
 struct LimitPoint {
   double e = 0, w = 0;
 };

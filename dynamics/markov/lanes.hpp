@@ -9,15 +9,15 @@
 namespace popflow::markov {
 
 /// Formulas of flow, covariance and event for many trajectories at once, on (e, w) with the optimal
-/// bias: those of formulas.hpp with Packs as numbers.
+/// bias: formulas.hpp with Packs as numbers.
 const LaneFormulas& optimal_lanes();
 /// Formulas of flow and covariance on (e, w, b).
 const LaneFormulas& free_lanes();
 
-/// Parameters of optimal_lanes().
+/// Writes the parameters of optimal_lanes().
 void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,
                         std::span<double> of);
-/// Parameters of free_lanes().
+/// Writes the parameters of free_lanes().
 void free_parameters(const Chain& chain, const PathSums& sums, std::span<double> of);
 
 }  // namespace popflow::markov

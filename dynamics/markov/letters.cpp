@@ -16,7 +16,7 @@ Class class_of(const std::string& option, const std::string& characters) {
   if (find_invalid_utf8(characters) != std::string_view::npos)
     throw UsageError("--" + option + " is not valid UTF-8");
   const auto units = characters_of(characters);
-  if (units.empty()) throw UsageError("--" + option + " is empty; it lists at least one character");
+  if (units.empty()) throw UsageError("--" + option + " is empty; give at least one character");
   return {units.begin(), units.end()};
 }
 
@@ -29,7 +29,7 @@ TransitionCounts count_transitions(const std::string& path, const std::string& o
   for (const std::string& character : zero)
     if (one.contains(character))
       throw UsageError("--text-ones and --text-zeros both have '" + label_of(character) +
-                       "'; a character is of one class at most");
+                       "'; a character can have only one class");
 
   TransitionCounts counts;
   std::optional<int> previous;

@@ -22,9 +22,9 @@ inline constexpr const char* vowels =
 
 /// Counts the transitions in a file (UTF-8). `ones` lists the characters of class 1, `zeros` those
 /// of class 0 (nothing: all other letters). A letter in neither list has the class of its base
-/// letter, without accents. Characters of no class are left out, and those on either side of them
-/// count as neighbours, as in Markov's own count. Throws UsageError for lists that are empty, not
-/// UTF-8 or share a character; InputError for a text that cannot be read.
+/// letter, without accents. Characters of no class are left out, and the characters on both sides
+/// of them count as neighbours, as in Markov's own count. Throws UsageError for lists that are
+/// empty, not UTF-8 or share a character; InputError for a text that cannot be read.
 TransitionCounts count_transitions(const std::string& path, const std::string& ones,
                                    const std::optional<std::string>& zeros);
 

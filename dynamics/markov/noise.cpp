@@ -7,10 +7,10 @@ namespace popflow::markov {
 
 void Markov::add_sampled(StateView x, double /*t*/, const SampleKey& key,
                          std::span<const double> weights, std::span<double> out) const {
-  const Surprises of = sampler_.sum(key, weights);
+  const TransitionSums of = sampler_.sum(key, weights);
   const Gradient g = slope_of_loss(x);
   const LogitDerivatives<double> f = logit_derivatives(x[0], acting(x[1]));
-  // Sums over transitions of x_{n+1} - sigma(f_x), and sigma(f_0) = p + g_0/pi_0.
+  // Sums of x_{n+1} - sigma(f_x) over the transitions from 0 and from 1; sigma(f_0) = p + g_0/pi_0.
   const double s0 = of.excess0 - of.visits0 * (g.g0 / chain_.pi0);
   const double s1 = of.excess1 - of.visits1 * (g.g1 / chain_.pi1);
   out[0] += s0 * f.of0.e + s1 * f.of1.e;

@@ -24,7 +24,7 @@ struct Evaluation {
 const BoundTable<ObservableInfo, Evaluation>& observables();
 
 /// Quantities from which the events are computed. The loss with the optimal bias depends on the
-/// slope alone, so it need not be evaluated.
+/// slope alone, so the loss need not be evaluated.
 struct EventEvaluation {
   double slope = 0;
   SlopeRange settled;  ///< slopes at which the loss is near its limit

@@ -6,7 +6,7 @@ namespace popflow::markov {
 
 namespace {
 
-/// Sums for length a + b, from g(a + j) = g(a) + lambda^a g(j): for positive lambda nothing
+/// Sums for length a + b, from g(a + j) = g(a) + lambda^a g(j). For positive lambda nothing
 /// cancels.
 PathSums joined(const PathSums& a, const PathSums& b) {
   return {a.power * b.power, a.g + a.power * b.g, a.sum + b.length * a.g + a.power * b.sum,

@@ -16,8 +16,8 @@ namespace popflow::markov {
 namespace {
 
 /// Warns if p or q is uncertain by a relative standard error of more than a tenth.
-std::vector<Note> too_short(const std::string& path, const double (&probability)[2],
-                            const std::int64_t (&all)[2]) {
+std::vector<Note> warn_if_uncertain(const std::string& path, const double (&probability)[2],
+                                    const std::int64_t (&all)[2]) {
   constexpr double kWide = 0.1;
   std::vector<Note> notes;
   for (const int from : {0, 1}) {
@@ -62,7 +62,7 @@ Problem from_text(Parameters& own) {
   resolve(own, "p", probability[0], path);
   resolve(own, "q", probability[1], path);
   std::vector<Note> notes = {{note}};
-  for (Note& warning : too_short(path, probability, transitions))
+  for (Note& warning : warn_if_uncertain(path, probability, transitions))
     notes.push_back(std::move(warning));
   return {Chain(probability[0], probability[1]), std::move(notes)};
 }
@@ -93,7 +93,7 @@ Problem make_problem(const Ingredients& from) {
   Parameters& own = from.own;
   const std::optional<std::string>& file = from.setting.problem;
   if (file && own.has("text"))
-    throw UsageError("--problem and --text exclude each other: both determine p and q");
+    throw UsageError("--problem and --text exclude each other, because both determine p and q");
   if (file) return from_file(own, *file);
   if (own.has("text")) return from_text(own);
   const double p = own.real("p"), q = own.real("q");

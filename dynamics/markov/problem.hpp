@@ -13,9 +13,9 @@ struct Problem {
   std::vector<Note> notes = {};
 };
 
-/// The chain from --p and --q, a text's letters, or a problem file, according to the parameters;
-/// resolves p and q into `from.own`. Throws UsageError for conflicting options and invalid
-/// probabilities, InputError for a missing or wrong file.
+/// Makes the chain from --p and --q, a text's letters, or a problem file, according to the
+/// parameters; resolves p and q into `from.own`. Throws UsageError for conflicting options and
+/// invalid probabilities, InputError for a missing or wrong file.
 Problem make_problem(const Ingredients& from);
 
 }  // namespace popflow::markov

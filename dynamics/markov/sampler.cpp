@@ -14,7 +14,7 @@ constexpr int kBlock = 64;
 /// Number of chains per task.
 constexpr std::size_t kChains = 64;
 
-void add_to(Surprises& sum, double weight, const Surprises& more) {
+void add_to(TransitionSums& sum, double weight, const TransitionSums& more) {
   sum.visits0 += weight * more.visits0;
   sum.visits1 += weight * more.visits1;
   sum.excess0 += weight * more.excess0;
@@ -31,7 +31,7 @@ struct GivenWords {
   }
 };
 
-/// The first words of a stream, identical to those of RandomStream, drawn many at a time.
+/// First words of a stream, drawn many at a time; identical to those of RandomStream.
 class StreamWords {
  public:
   /// `room` must hold kChains blocks.
@@ -64,8 +64,8 @@ class StreamWords {
 
 TransitionSampler::Block TransitionSampler::make_block(const Chain& chain, int first,
                                                        int transitions) {
-  // Probability of (changes, ones) so far; the current symbol is the first one, changed that many
-  // times.
+  // Probability of (changes, ones) so far. The current symbol is the first symbol, changed
+  // `changes` times.
   const auto side = static_cast<std::size_t>(transitions) + 1;
   std::vector<double> now(side * side, 0.0);
   std::vector<double> next(side * side);
@@ -106,7 +106,7 @@ TransitionSampler::Blocks::Blocks(const Chain& chain, std::int64_t transitions) 
       TransitionNumbers all;
       add(all, first, numbers);
       all.from0 = transitions - all.from1;
-      alone[first].push_back(surprises(chain, all));
+      alone[first].push_back(sums_of_chain(chain, all));
     }
   }
 }
@@ -165,16 +165,17 @@ TransitionNumbers TransitionSampler::draw(const Blocks& blocks, Words& words) co
   return all;
 }
 
-Surprises TransitionSampler::surprises(const Chain& chain, const TransitionNumbers& drawn) {
+TransitionSums TransitionSampler::sums_of_chain(const Chain& chain,
+                                                const TransitionNumbers& drawn) {
   const auto from0 = static_cast<double>(drawn.from0);
   const auto from1 = static_cast<double>(drawn.from1);
   return {from0, from1, static_cast<double>(drawn.up) - chain.p * from0,
           chain.q * from1 - static_cast<double>(drawn.down)};
 }
 
-Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double> weights,
-                                    std::size_t begin, std::size_t end) const {
-  Surprises sum;
+TransitionSums TransitionSampler::sum_of(const SampleKey& key, std::span<const double> weights,
+                                         std::size_t begin, std::size_t end) const {
+  TransitionSums sum;
   const Blocks& of_chain = blocks();
   const std::int64_t draws = (transitions_ + kBlock - 1) / kBlock;
   std::uint32_t words[4 * kChains];
@@ -193,23 +194,23 @@ Surprises TransitionSampler::sum_of(const SampleKey& key, std::span<const double
   }
   for (std::size_t i = begin; i < end; ++i) {
     StreamWords stream({key.seed, key.purpose, key.run, key.first + i}, 1 + draws, words);
-    add_to(sum, shares[i - begin], surprises(chain_, draw(of_chain, stream)));
+    add_to(sum, shares[i - begin], sums_of_chain(chain_, draw(of_chain, stream)));
   }
   return sum;
 }
 
-Surprises TransitionSampler::sum(const SampleKey& key, std::span<const double> weights) const {
+TransitionSums TransitionSampler::sum(const SampleKey& key, std::span<const double> weights) const {
   const std::size_t tasks = (weights.size() + kChains - 1) / kChains;
   if (tasks <= 1) return sum_of(key, weights, 0, weights.size());
-  std::vector<Surprises> parts(tasks);
+  std::vector<TransitionSums> parts(tasks);
   // A draw costs as much as about twenty elements of a sum.
   const auto draws = static_cast<std::size_t>(transitions_ / kBlock + 2);
   workers_.run(tasks, 20 * draws * weights.size(), [&](std::size_t task) {
     const std::size_t begin = task * kChains;
     parts[task] = sum_of(key, weights, begin, std::min(weights.size(), begin + kChains));
   });
-  Surprises sum;
-  for (const Surprises& part : parts) add_to(sum, 1, part);
+  TransitionSums sum;
+  for (const TransitionSums& part : parts) add_to(sum, 1, part);
   return sum;
 }
 

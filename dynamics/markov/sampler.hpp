@@ -19,9 +19,10 @@ struct TransitionNumbers {
   std::int64_t up = 0, down = 0;      ///< 0 -> 1, 1 -> 0
 };
 
-/// Weighted sum over chains, with each chain's counts divided by its number of transitions: all
-/// that a gradient needs from a batch.
-struct Surprises {
+/// Weighted sums over chains, with each chain's counts divided by its number of transitions: all
+/// data that a gradient needs from a batch. The excesses are the deviations of counts from their
+/// conditional means.
+struct TransitionSums {
   double visits0 = 0, visits1 = 0;  ///< sum of w from_x
   double excess0 = 0, excess1 = 0;  ///< sums of w (up - p from0) and of w (q from1 - down)
 };
@@ -31,14 +32,14 @@ struct Surprises {
 /// computed once for each initial symbol.
 ///
 /// A chain's stream: one number for its first symbol, then one word for every 64 transitions and
-/// one for the rest.
+/// one for the remaining transitions.
 class TransitionSampler {
  public:
   TransitionSampler(const Chain& chain, std::int64_t symbols, Workers& workers);
 
   [[nodiscard]] TransitionNumbers draw(RandomStream random) const;
   /// Sum over samples i of `key` with weights[i]; bit-for-bit identical for any number of threads.
-  [[nodiscard]] Surprises sum(const SampleKey& key, std::span<const double> weights) const;
+  [[nodiscard]] TransitionSums sum(const SampleKey& key, std::span<const double> weights) const;
   [[nodiscard]] std::int64_t transitions() const { return transitions_; }
 
  private:
@@ -58,7 +59,7 @@ class TransitionSampler {
     [[nodiscard]] const std::vector<Block>& only() const { return rest.empty() ? whole : rest; }
     /// Contribution of a single-block chain to a sum, by its first symbol and the index among the
     /// block's counts; empty for longer chains.
-    std::vector<Surprises> alone[2];
+    std::vector<TransitionSums> alone[2];
   };
   static Block make_block(const Chain& chain, int first, int transitions);
   /// Adds the counts of a block that begins with `symbol`.
@@ -68,9 +69,9 @@ class TransitionSampler {
   template <class Words>
   TransitionNumbers draw(const Blocks& blocks, Words& words) const;
   /// Contribution of one chain, before multiplication by its weight over the number of transitions.
-  static Surprises surprises(const Chain& chain, const TransitionNumbers& drawn);
-  [[nodiscard]] Surprises sum_of(const SampleKey& key, std::span<const double> weights,
-                                 std::size_t begin, std::size_t end) const;
+  static TransitionSums sums_of_chain(const Chain& chain, const TransitionNumbers& drawn);
+  [[nodiscard]] TransitionSums sum_of(const SampleKey& key, std::span<const double> weights,
+                                      std::size_t begin, std::size_t end) const;
 
   Chain chain_;
   std::int64_t transitions_;

@@ -30,7 +30,7 @@ std::string in_short(double value) {
   return text.str();
 }
 
-/// Makes `name` the only one of the names, or leaves none.
+/// Reduces `names` to `name` alone if `there` holds, and to nothing otherwise.
 void set_only(std::vector<std::string>& names, const char* name, bool there) {
   if (names.empty() && there) names.emplace_back(name);
   if (!there) names.clear();
@@ -46,7 +46,7 @@ Markov::Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes
       noisy_(sampling.noisy),
       sampler_(chain, sampling.context_length, workers),
       path_sums_(path_sums(chain.correlation, sampler_.transitions())) {
-  // Sweeps construct many: no initialiser lists, which would be copied.
+  // Sweeps construct many Systems, so no initialiser lists, which would be copied.
   shape_.blocks.reserve(3);
   shape_.blocks.push_back({"e", 1});
   shape_.blocks.push_back({"w", 1});
@@ -69,7 +69,7 @@ Capabilities Markov::capabilities() const {
                    .outcomes = this};
   if (w_freezes_)
     can.gradient_flow =
-        Lacking{"w is kept where it is: at 0, or once it is too small to be integrated"};
+        Lacking{"w does not move: it is 0, or has become too small to be integrated"};
   if (!shape_.events.empty()) can.events = this;
   can.in_lanes = this;
   return can;
@@ -89,21 +89,21 @@ void Markov::lane_parameters(std::span<double> of) const {
 void Markov::begin_at(Point start) {
   start_ = start;
   limit_ = limit_of(chain_, start_.e, start_.w);
-  smallest_w_ = smallest_on_way();
+  smallest_w_ = smallest_w_on_way();
   // A start near the line e = 0 leaves the line only after e has gained digits.
   double end_of_w = smallest_w_;
   double scale_of_w = end_of_w;
   if (free_bias_) {
     const double way = std::abs(start_.b - optimal_logits(chain_, start_.e, start_.w).bias);
     end_of_w *= math::exp(-2 * start_.e * start_.e * way);
-    scale_of_w = std::min(end_of_w, lowest_w_of_free_bias(way));
+    scale_of_w = std::min(end_of_w, smallest_w_of_free_bias(way));
   }
   w_freezes_ = end_of_w < 10 * kVanishing;
   shape_.blocks[0].scale = natural_scale(start_.e);
   shape_.blocks[1].scale =
       start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(scale_of_w, kSmallest, 1.0));
   set_only(shape_.invariants, "energy", !free_bias_ && start_.w != 0 && !w_vanishes());
-  const bool settles = !free_bias_ && !rests();
+  const bool settles = !free_bias_ && !is_at_rest();
   set_only(shape_.events, "loss_settled", settles);
   settled_ = {};
   if (settles)
@@ -119,9 +119,9 @@ LimitPoint Markov::limit_point() const {
   return markov::limit_point(chain_, limit_, start_.e, start_.w);
 }
 
-/// w is monotonic and so smallest at one end: at the start if it grows. The sign of dw/dt tells,
-/// because g_1 has the sign of s - s* throughout.
-double Markov::smallest_on_way() const {
+/// Smallest |w| on the way to the limit. w is monotonic, so it is smallest at one end: at the start
+/// if it grows. The sign of dw/dt decides, because g_1 has the sign of s - s* throughout.
+double Markov::smallest_w_on_way() const {
   const bool grows = start_.w * (markov::slope(start_.e, start_.w) - chain_.best_slope) < 0;
   return std::abs(grows ? start_.w : limit_point().w);
 }
@@ -129,7 +129,7 @@ double Markov::smallest_on_way() const {
 /// Heuristic bound on how small w becomes while a free bias moves by `way`. The bias shifts log|w|
 /// by dE/dt = -2 e^2 db/dt, and e grows until f_0 = b - e^2/2 or f_1 = b + e^2/2 + ... has the sign
 /// opposite to that of b: up to e^2 of twice the way.
-double Markov::lowest_w_of_free_bias(double way) const {
+double Markov::smallest_w_of_free_bias(double way) const {
   constexpr double kKnown = 1e-3;  // w keeps its digits even if a scale is this much too large
   const double e_squared =
       std::max(start_.e * start_.e, std::max(chain_.best_slope, 0.0) + 2 * way);
@@ -149,9 +149,10 @@ GroupSpec Markov::problem() const {
 }
 
 /// With the optimal bias every point of e = 0 is at rest.
-bool Markov::rests() const { return start_.e == 0; }
+bool Markov::is_at_rest() const { return start_.e == 0; }
 
-/// Rough estimate of the duration: away from the line e = 0, down from a large e, past the saddle.
+/// Rough estimate of the duration: growth away from the line e = 0, descent from a large e, passage
+/// of the saddle.
 double Markov::passage_time() const {
   const double e = std::abs(start_.e);
   const double repulsion = std::abs(chain_.slope_at_line);
@@ -175,20 +176,20 @@ double Markov::default_end() const {
   const double creep = 100 / (spread * spread);
   if (free_bias_) {
     // The limit is unknown. The bias relaxes at a rate of about the spread; from far away it moves
-    // at a speed of at least pair_change, with one of the logits saturated.
+    // at a speed of at least pair_change, because one of the logits is saturated.
     const double line = std::abs(chain_.slope_at_line);
     const double relaxation = std::abs(start_.b) / chain_.pair_change + kTimes / spread;
     return two_digits(relaxation + (line > 0 ? kTimes / line : creep) + 2 * passage_time());
   }
-  if (rests()) return 10;
+  if (is_at_rest()) return 10;
   const double rate = final_rate(chain_, limit_, limit_point());
   return two_digits(passage_time() + (rate > 0 ? kTimes / rate : creep));
 }
 
 double Markov::first_stage_time() const {
-  // An approach at a rate of order 1 is no stage of its own. Near w = -1/sqrt 2 the rate goes to 0.
+  // An approach at a rate of order 1 is no separate stage. Near w = -1/sqrt 2 the rate goes to 0.
   constexpr double kSlow = 0.01;
-  if (free_bias_ || rests() || final_rate(chain_, limit_, limit_point()) > kSlow) return 0;
+  if (free_bias_ || is_at_rest() || final_rate(chain_, limit_, limit_point()) > kSlow) return 0;
   return two_digits(passage_time());
 }
 
@@ -197,11 +198,11 @@ std::vector<Note> Markov::notes() const {
   const LimitPoint end = limit_point();
   if (chain_.independent())
     notes.push_back(
-        {"p + q = 1: successive symbols are independent, there is nothing to learn, and every "
+        {"p + q = 1: successive symbols are independent, so there is nothing to learn, and every "
          "limit has the lowest loss"});
   if (!free_bias_) {
     std::string text = "global minima have slope " + in_short(chain_.best_slope);
-    if (rests())
+    if (is_at_rest())
       text += "; the start is at rest (" + word(limit_) + ")";
     else
       text += "; this start tends to e = " + in_short(end.e) + ", w = " + in_short(end.w) + " (" +
@@ -210,13 +211,14 @@ std::vector<Note> Markov::notes() const {
     if (start_.w < 0 && start_.e != 0 && !chain_.independent() &&
         std::abs(separation(start_.e, start_.w)) < 1e-5)
       notes.push_back({"the start is " + in_short(energy_above_saddle(start_.e, start_.w)) +
-                       " in energy from the separatrix: keep the drift of the energy below that "
-                       "with a smaller --rtol"});
+                       " in energy from the separatrix: choose --rtol so small that the drift of "
+                       "the energy stays below this"});
   }
   if (!free_bias_ && w_vanishes())
     notes.push_back(
-        {"on its way w falls below 1e-270, near the smallest numbers that a double holds, and is "
-         "then kept where it is: the energy is not, the limit is the same"});
+        {"on its way w falls below 1e-270, near the smallest double, and is then frozen: the "
+         "energy "
+         "is no longer conserved, but the limit is the same"});
   if (final_rate(chain_, limit_, end) * default_end() > 1e5)
     notes.push_back({"the flow is stiff: --method rosenbrock4 takes far fewer steps"});
   return notes;
@@ -268,8 +270,8 @@ void Markov::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   if (free_bias_) dxdt[2] = -g.by_b;
 }
 
-/// With the optimal bias, a function of (e, w) alone, whose gradient is the partial one at that
-/// bias (envelope theorem).
+/// Loss above that of the limit. With the optimal bias it is a function of (e, w) alone, whose
+/// gradient is the partial one at that bias (envelope theorem).
 double Markov::loss(StateView x, double /*t*/) const { return above_limit(x); }
 
 void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
@@ -307,8 +309,8 @@ void Markov::field(std::string_view name, StateView x, double /*t*/, const Field
   sink(0, {&value, 1});
 }
 
-/// Loss above that of the limit. For a free bias, whose limit is unknown: above that of the limit
-/// with the optimal bias. Accurate near either.
+/// Loss above that of the limit. For a free bias, whose limit is unknown, the loss above that of
+/// the limit with the optimal bias. Accurate near either limit.
 double Markov::above_limit(std::span<const double> x) const {
   return limit_ == Limit::global ? excess(x) : above_line(x);
 }
@@ -334,7 +336,7 @@ std::string Markov::outcome(StateView x, double /*t*/) const {
 
 std::string Markov::outcome_optimal(std::span<const double> x) const {
   const std::string decided = word(limit_);
-  if (rests() || limit_ == Limit::maximum) return decided;
+  if (is_at_rest() || limit_ == Limit::maximum) return decided;
   // The integrated state must still be on the start's side of the separatrix.
   if (limit_ == Limit::saddle) {
     const bool near = std::abs(separation(x[0], x[1])) < 0.5;
@@ -350,7 +352,8 @@ std::string Markov::outcome_free(std::span<const double> x) const {
   const double line = std::abs(chain_.slope_at_line);
   const double excess = excess_loss(chain_, g.logits);
   if (chain_.independent()) return excess < kSmall * chain_.entropy ? "global" : "undecided";
-  // The loss can only fall, and on the line it equals the stationary entropy: there is no way back.
+  // The loss can only fall, and on the line it equals the stationary entropy, so the state cannot
+  // return to the line.
   if (excess < 0.01 * (chain_.entropy - chain_.entropy_rate)) return "global";
   if (!(math::hypot(math::hypot(g.by_e, g.by_w), g.by_b) <= kSmall * line)) return "undecided";
   const double e = x[0];

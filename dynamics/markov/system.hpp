@@ -37,7 +37,7 @@ class Markov : public System,
   /// `notes`: origin of the chain.
   Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
          Workers& workers);
-  /// Turns this into the system of the same chain with another start.
+  /// Turns this System into that of the same chain with another start.
   void begin_at(Point start);
 
   [[nodiscard]] const SystemInfo& info() const override;
@@ -65,23 +65,24 @@ class Markov : public System,
   void lane_parameters(std::span<double> of) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
-  /// Limit of the flow from a start with the optimal bias. limit_point() is computed anew: a root
-  /// search.
+  /// Limit of the flow from a start with the optimal bias. limit_point() is computed anew at each
+  /// call: a root search.
   [[nodiscard]] Limit limit() const { return limit_; }
   [[nodiscard]] LimitPoint limit_point() const;
 
  private:
   [[nodiscard]] Logits logits(std::span<const double> x) const;
   [[nodiscard]] Gradient gradient(std::span<const double> x) const;
-  /// Derivatives without the logits, if the bias is optimal: the logits are half of the work.
+  /// Derivatives of the loss; if the bias is optimal, without the logits, which are half of the
+  /// work.
   [[nodiscard]] Gradient slope_of_loss(std::span<const double> x) const;
   [[nodiscard]] double above_limit(std::span<const double> x) const;
   /// Loss above the entropy rate, and above that of the line e = 0.
   [[nodiscard]] double excess(std::span<const double> x) const;
   [[nodiscard]] double above_line(std::span<const double> x) const;
-  [[nodiscard]] double smallest_on_way() const;
-  [[nodiscard]] double lowest_w_of_free_bias(double way) const;
-  [[nodiscard]] bool rests() const;
+  [[nodiscard]] double smallest_w_on_way() const;
+  [[nodiscard]] double smallest_w_of_free_bias(double way) const;
+  [[nodiscard]] bool is_at_rest() const;
   [[nodiscard]] bool w_vanishes() const;
   [[nodiscard]] double passage_time() const;
   [[nodiscard]] std::string outcome_optimal(std::span<const double> x) const;

@@ -307,7 +307,7 @@ TEST_CASE("systems without a Hessian refuse the sharpness with the reason", "[fa
   refuses("joma-joint", {"--coordinates", "integrated"}, "along gradient flow alone");
   refuses("scb", {"--schedule", "two-stage", "--coordinates", "full", "--vocab-size", "4"},
           "stages");
-  refuses("markov", {"--w0", "0"}, "w is kept where it is");
+  refuses("markov", {"--w0", "0"}, "w does not move");
   CHECK(said("scb", {"--coordinates", "signal"}).empty());
 }
 

@@ -239,7 +239,7 @@ def test_what_is_refused():
         for words, part in (
             (["joma"], "along gradient flow alone"),
             (["joma-joint", "--coordinates", "integrated"], "along gradient flow alone"),
-            (["markov", "--w0", 0], "w is kept where it is"),
+            (["markov", "--w0", 0], "w does not move"),
             (["scb", "--l1", 0.01, "--dt", 0.1], "l1"),
             (["scb", "--schedule", "two-stage"], "stages"),
         ):

@@ -178,7 +178,7 @@ TEST_CASE("markov: a batch's chains are those of their streams, bit for bit",
   for (const std::int64_t length : {2, 20, 65, 66, 129, 1024, 10'000}) {
     const TransitionSampler sampler(chain, length, workers);
     const auto n = static_cast<double>(length - 1);
-    Surprises expected;
+    TransitionSums expected;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const TransitionNumbers drawn = sampler.draw(key.stream(i));
       const auto from0 = static_cast<double>(drawn.from0), from1 = static_cast<double>(drawn.from1);
@@ -188,7 +188,7 @@ TEST_CASE("markov: a batch's chains are those of their streams, bit for bit",
       expected.excess0 += weight * (static_cast<double>(drawn.up) - chain.p * from0);
       expected.excess1 += weight * (chain.q * from1 - static_cast<double>(drawn.down));
     }
-    const Surprises sum = sampler.sum(key, weights);
+    const TransitionSums sum = sampler.sum(key, weights);
     INFO("length " << length);
     CHECK(sum.visits0 == expected.visits0);
     CHECK(sum.visits1 == expected.visits1);
