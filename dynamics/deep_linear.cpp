@@ -19,8 +19,8 @@ using Numbers = std::span<const double>;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr const char* kEquations =
-    R"(Data. Inputs x ~ N(0, I) are white; labels are y = Sigma x + noise. Everything is written in the
-singular bases of the teacher Sigma = diag(s_1, ..., s_n).
+    R"(Data. Inputs x ~ N(0, I) are white; labels are y = Sigma x + noise. Everything is written in
+the singular bases of the teacher Sigma = diag(s_1, ..., s_n).
 Model. L linear layers, each n x n, predict W x with W = W_L ... W_1.
 
 Population loss, without the constant that the noise adds, and flow (tau = 1):
@@ -32,11 +32,11 @@ modes are decoupled: the layers stay diagonal and equal, and a_k = W_kk follows
   L = 2: a_k = s_k / (1 + (s_k/g^2 - 1) e^(-2 s_k t)), half of s_k at t = log(s_k/g^2 - 1) / (2 s_k)
 
 What to expect. From a small start the modes are learned one after another, in the order of their
-strengths. The loss stays on a plateau until the next mode is learned abruptly. With --start gaussian
-the entries are normal with variance g^2/n. For L = 2, mode k then follows the same sigmoid with
-|c_k|^2/4 in place of g^2. Here c_k is column k of W_1 plus row k of W_2, made orthogonal to those of
-the stronger modes. With more layers mode k waits for a time of 1/((L - 2) s_k g^(L - 2)); --method
-rosenbrock4 takes few steps for this.
+strengths. The loss stays on a plateau until the next mode is learned abruptly. With --start
+gaussian the entries are normal with variance g^2/n. For L = 2, mode k then follows the same sigmoid
+with |c_k|^2/4 in place of g^2. Here c_k is column k of W_1 plus row k of W_2, made orthogonal to
+those of the stronger modes. With more layers mode k waits for a time of 1/((L - 2) s_k g^(L - 2));
+--method rosenbrock4 takes few steps for this.
 
 Sampled model. A sample is an input x with its label y; its gradient is that of |y - W x|^2 / 2.)";
 

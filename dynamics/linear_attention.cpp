@@ -20,9 +20,9 @@ using Numbers = std::span<const double>;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr const char* kEquations =
-    R"(Data. A prompt has a task w ~ N(0, I), N pairs (x_i, y_i) with x_i ~ N(0, Lambda) and y_i = w'x_i,
-and a query x with the distribution of the x_i; w'x is to be predicted. Everything is written in the
-eigenbasis of Lambda.
+    R"(Data. A prompt has a task w ~ N(0, I), N pairs (x_i, y_i) with x_i ~ N(0, Lambda) and y_i =
+w'x_i, and a query x with the distribution of the x_i; w'x is to be predicted. Everything is written
+in the eigenbasis of Lambda.
 Model. One layer of linear self-attention over the tokens (x_1,y_1), ..., (x_N,y_N), (x,0). From the
 start below only U = W^KQ_11 and u = w^PV_22 move. The prediction is u h'U x with
 h = sum_i y_i x_i / N.
@@ -31,14 +31,14 @@ Population loss and flow (Lemmas 5.1, 5.2). With Gamma = (1 + 1/N) Lambda + tr(L
   L = E (u h'U x - w'x)^2 / 2 = L_min + sum_ij a_ij (u U_ij - b_ij)^2 / 2,   b = Gamma^-1,
   a_ij = gamma_i lambda_i lambda_j,   L_min = sum_i lambda_i (lambda_i + tr Lambda) / (2 N gamma_i)
   dU/dt = -u G,   du/dt = -tr(G U'),   G_ij = a_ij (u U_ij - b_ij)
-The start is u = sigma, U = sigma Theta Theta' with |Theta Theta'|_F = 1; Theta is a multiple of I or
-has normal entries.
+The start is u = sigma, U = sigma Theta Theta' with |Theta Theta'|_F = 1; Theta is a multiple of I
+or has normal entries.
 
 Exact results. tr(U U') - u^2 is conserved; from this start it is 0. The limit is the global minimum
-with this balance, U = [tr Gamma^-2]^(-1/4) Gamma^-1, u = [tr Gamma^-2]^(1/4) (Theorem 4.1, proved for
-sigma^2 |Gamma|_op sqrt d < 2). A diagonal U stays diagonal, so --coordinates diagonal (d + 1 numbers)
-is exact. On prompts of M pairs the loss is L with M in place of N. At the limit, and for large M, it
-is sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
+with this balance, U = [tr Gamma^-2]^(-1/4) Gamma^-1, u = [tr Gamma^-2]^(1/4) (Theorem 4.1, proved
+for sigma^2 |Gamma|_op sqrt d < 2). A diagonal U stays diagonal, so --coordinates diagonal (d + 1
+numbers) is exact. On prompts of M pairs the loss is L with M in place of N. At the limit, and for
+large M, it is sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
 
 What to expect. The loss stays on a plateau at L = tr(Lambda)/2, which the state leaves along
 U ~ Lambda^2 at the rate |Lambda^2|_F.

@@ -20,7 +20,7 @@ constexpr Index kMostBlocks = 64;
 constexpr Index kContexts = 32;  ///< contexts per task of the forward product
 constexpr Index kTokens = 64;    ///< tokens per task of the backward product
 
-// Multiplications in a product that cost as much as touching an element.
+// Number of multiplications in a product that cost as much as touching an element.
 constexpr std::size_t kPerElement = 8;
 
 Index pieces(Index size, Index piece) { return (size + piece - 1) / piece; }
@@ -54,7 +54,7 @@ Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temper
       workers_(workers),
       K_(nodes),
       block_(pieces(contexts.cols(), blocks_of_tokens(contexts.cols()))),
-      group_(contexts.size() * nodes < kLittle ? contexts.rows() : kContexts),
+      group_(contexts.size() * nodes < kMultiplicationsOfTask ? contexts.rows() : kContexts),
       X_(std::move(contexts)),
       products_(nodes, X_.rows()),
       gains_(X_.cols()),
@@ -64,7 +64,7 @@ Attention::Attention(Eigen::MatrixXd contexts, AttentionKind kind, double temper
       alone_(to_size(X_.rows())),
       weights_(nodes, X_.rows()),
       pulls_(X_.rows()) {
-  if (in_one()) B_.resize(X_.rows(), X_.cols());
+  if (is_one_task()) B_.resize(X_.rows(), X_.cols());
 }
 
 void Attention::set_gains(const Vector& z) {
@@ -78,21 +78,21 @@ void Attention::set_gains(const Vector& z) {
 }
 
 const double* Attention::attend_block(Index block, Index first, Index contexts, Task& task) {
-  if (formed_ && in_one()) return B_.data();
+  if (formed_ && is_one_task()) return B_.data();
   const Index token = block * block_;
   const Index tokens = std::min(block_, X_.cols() - token);
-  if (!in_one() && task.attended.size() < contexts * tokens)
+  if (!is_one_task() && task.attended.size() < contexts * tokens)
     task.attended.resize(contexts * tokens);
-  double* const b = in_one() ? B_.data() : task.attended.data();
+  double* const b = is_one_task() ? B_.data() : task.attended.data();
   kernels::attend(to_size(contexts), to_size(tokens), gains_.data() + token,
                   columns_from(X_, token, first).data, to_size(X_.rows()), b);
   return b;
 }
 
-bool Attention::in_one() const { return sums_.cols() == 1 && X_.rows() <= group_; }
+bool Attention::is_one_task() const { return sums_.cols() == 1 && X_.rows() <= group_; }
 
 void Attention::keep_one() {
-  if (!in_one()) return;
+  if (!is_one_task()) return;
   for (Index c = 0; c < X_.rows(); ++c)
     if (const Eigen::VectorXd& alone = alone_[to_size(c)]; alone.size() > 0)
       B_.row(c) = alone.transpose();
@@ -223,7 +223,7 @@ void Attention::forward(const Matrix& V, const Vector& z, const Finished& finish
     keep_one();
     return;
   }
-  // Groups of the same block follow one another, because they share its part of V.
+  // Groups of the same block are consecutive, because they share the block's part of V.
   workers_.run(to_size(call.tiles.blocks * call.tiles.groups), call.tiles.work,
                [&call](std::size_t task) {
                  const auto groups = to_size(call.tiles.groups);
@@ -247,7 +247,7 @@ void Attention::to_tokens(const Matrix& V, Index first, Index tokens, double* dV
   const std::size_t nodes = to_size(K_);
   const std::size_t number = to_size(tokens);
   double* const out = dV + first * K_;
-  // With linear attention computes dV/z first, because z itself may be 0.
+  // Linear attention computes dV/z first, because z itself may be 0.
   double* const moved = add || linear ? task.moved.data() : out;
   const std::size_t contexts = to_size(X_.rows());
   const double* b = (formed_ && !linear ? B_ : X_).col(first).data();

@@ -17,11 +17,11 @@ inline std::size_t to_size(Eigen::Index n) { return static_cast<std::size_t>(n);
 /// matrix.
 Eigen::Index blocks_of_tokens(Eigen::Index tokens);
 
-/// Number of multiplications of a product in one task.
-inline constexpr Eigen::Index kLittle = Eigen::Index{1} << 18;
+/// Number of multiplications that one task of a product takes.
+inline constexpr Eigen::Index kMultiplicationsOfTask = Eigen::Index{1} << 18;
 
-/// A smaller sum of exponentials has lost all significant terms: all tokens of the context lie far
-/// below the largest of all.
+/// Sums of exponentials below this value have lost all significant terms: all tokens of the context
+/// lie far below the largest of all tokens.
 inline constexpr double kSmallestSum = 1e-200;
 
 /// The attention and the linear layer above it. Forward: from V and z to the attended contexts b_c
@@ -47,7 +47,7 @@ class Attention {
   using Finished = std::function<void(Eigen::Index first, Eigen::Index count)>;
   /// Computes b_c from z.
   void attend(const Vector& z);
-  /// Does the work of attend(), unless already done, and computes the products with V.
+  /// Computes the products with V. Calls attend() first, unless `attended`.
   void forward(const Matrix& V, const Vector& z, const Finished& finished = {},
                bool attended = false);
 
@@ -91,11 +91,11 @@ class Attention {
   [[nodiscard]] Tiles tiles() const;
   void set_gains(const Vector& z);
   /// Computes B of some contexts in a block of tokens, all with their own gains; in the scratch
-  /// memory, or in B_ if that is all of B.
+  /// memory, or in B_ if B_ holds all of B.
   const double* attend_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts,
                              Task& task);
   /// Whether one task computes all of B, which is then kept.
-  [[nodiscard]] bool in_one() const;
+  [[nodiscard]] bool is_one_task() const;
   void keep_one();
   void sum_block(Eigen::Index block, Eigen::Index first, Eigen::Index contexts, const double* b);
   /// Writes B of all contexts for some tokens.

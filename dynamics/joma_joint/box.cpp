@@ -27,8 +27,8 @@ class Search {
                                                       : Place::between);
   }
 
-  Rest find() {
-    // The minimum over a face decreases each time, so the search terminates for a symmetric A.
+  Equilibrium find() {
+    // The minimum over a face decreases with each face, so the search terminates for a symmetric A.
     const Index limit = 20 * (a_.size() + 1);
     for (Index i = 0; i < limit; ++i)
       if (to_minimum_of_face() && !leave_face()) break;
@@ -70,7 +70,7 @@ class Search {
     return false;
   }
 
-  /// Frees the entry with the strongest force into the box; returns false if there is none.
+  /// Frees the entry that is pushed into the box most strongly; returns false if there is none.
   bool leave_face() {
     const Eigen::VectorXd w = a_ - A_ * rest_.mu;
     const double size = a_.cwiseAbs().maxCoeff() + (A_.cwiseAbs() * rest_.mu).maxCoeff();
@@ -99,7 +99,7 @@ class Search {
   const Eigen::MatrixXd& A_;
   const Eigen::VectorXd& a_;
   const Eigen::VectorXd& upper_;
-  Rest rest_;
+  Equilibrium rest_;
   std::vector<Index> free_;
 };
 
@@ -116,8 +116,8 @@ Eigen::VectorXd solve_semidefinite(const Eigen::MatrixXd& A, const Eigen::Vector
   return shifted.partialPivLu().solve(b);
 }
 
-Rest rest_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& a, const Eigen::VectorXd& upper,
-                 Eigen::VectorXd guess) {
+Equilibrium equilibrium_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& a,
+                               const Eigen::VectorXd& upper, Eigen::VectorXd guess) {
   return Search(A, a, upper, std::move(guess)).find();
 }
 

@@ -12,7 +12,7 @@ Eigen::VectorXd solve_semidefinite(const Eigen::MatrixXd& A, const Eigen::Vector
 enum class Place { low, high, between };
 
 /// Equilibrium in a box.
-struct Rest {
+struct Equilibrium {
   Eigen::VectorXd mu;
   std::vector<Place> place;
 };
@@ -21,7 +21,7 @@ struct Rest {
 /// 0 where mu = 0, w >= 0 where mu = upper, w = 0 between. For a symmetric positive semi-definite
 /// A, mu minimises mu'A mu/2 - a'mu in the box, and w is unique. Uses active sets, starting from
 /// `guess`, which is clipped to the box.
-Rest rest_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& a, const Eigen::VectorXd& upper,
-                 Eigen::VectorXd guess);
+Equilibrium equilibrium_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& a,
+                               const Eigen::VectorXd& upper, Eigen::VectorXd guess);
 
 }  // namespace popflow::joma_joint

@@ -17,7 +17,7 @@ constexpr std::size_t kContextsOfTask = 8;
 // Number of blocks of random words drawn at a time.
 constexpr std::uint64_t kBlocks = 512;
 
-// Cost of a binomial variate, in draws of a token.
+// Cost of a binomial variate, in units of the cost of drawing a token.
 constexpr std::int64_t kBinomial = 16;
 
 // Number of words for which drawing on all threads pays off, and maximum number of batches drawn
@@ -28,8 +28,8 @@ constexpr std::size_t kMostAhead = 16;
 /// Ratio of the cost per number of single columns to that of products of whole matrices.
 constexpr std::int64_t kDensity = 2;
 
-/// Number of counters per token, used in turn, because incrementing the same one twice in a row
-/// stalls.
+/// Number of counters per token, used in turn, because two successive increments of the same
+/// counter stall.
 constexpr std::size_t kCounters = 4;
 
 bool long_contexts(std::int64_t length, Index tokens) { return length / kBinomial > tokens; }
@@ -105,7 +105,7 @@ void ContextLaw::sum_counts(Draft& draft) const {
 }
 
 void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) const {
-  // The stream's words, drawn many at once: the first is for the class, each of the others for a
+  // Draws the stream's words many at once: the first is for the class, each of the others for a
   // token.
   const PhiloxKey stream(key.seed, key.purpose, key.run, key.first + i);
   const std::uint64_t blocks = static_cast<std::uint64_t>(length_) / 2 + 1;
@@ -147,7 +147,7 @@ void ContextLaw::draw_tokens(const SampleKey& key, std::size_t i, Draft& draft) 
 void ContextLaw::draw(const SampleKey& key, std::size_t i, Draft& draft) const {
   if (draft.times.empty()) draft.times.resize(to_size(M_), 0);
   if (!tokens_.empty()) return draw_tokens(key, i, draft);
-  // Counts of the tokens, one after the other, each conditional on the previous ones.
+  // Draws the counts of the tokens one after another, each conditional on the previous counts.
   RandomStream random = key.stream(i);
   draft.present.clear();
   draft.of_class = classes_(random());
@@ -177,7 +177,7 @@ bool Contexts::move_to(const SampleKey& key, std::size_t number) {
   const bool here = hold(key, number);
   if (here && number == number_ && key.first == key_.first + begin_) return false;
   if (!here) {
-    // A caller that steps from batch to batch will continue to do so.
+    // A caller that steps from batch to batch is likely to continue, so batches are drawn ahead.
     std::size_t batches = 1;
     if (precede(key) && number == number_)
       batches = std::clamp<std::size_t>(kWorthSharing / (number * law_.draws()), 1, kMostAhead);

@@ -57,7 +57,8 @@ class ContextLaw {
   Eigen::Index M_;
   DiscreteDistribution classes_;
   std::vector<DiscreteDistribution> tokens_;  ///< per class; empty if contexts are long
-  Eigen::MatrixXd conditional_;  ///< of x_c: a token's part of the probability of it and later ones
+  Eigen::MatrixXd conditional_;  ///< of x_c: a token's share of the probability of this and all
+                                 ///< later tokens
 };
 
 /// Contexts of a batch, kept while the same batch is requested (for example by noise along one
@@ -68,7 +69,7 @@ class Contexts {
 
   /// Whether samples 0, ..., number - 1 of the key are available.
   [[nodiscard]] bool hold(const SampleKey& key, std::size_t number) const;
-  /// Whether these samples follow those requested last.
+  /// Whether the samples of `key` follow those requested last.
   [[nodiscard]] bool precede(const SampleKey& key) const;
   /// Makes sample(0) sample 0 of the key. Returns false if that was already so.
   bool move_to(const SampleKey& key, std::size_t number);

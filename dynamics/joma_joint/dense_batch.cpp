@@ -7,7 +7,7 @@ namespace {
 
 using Eigen::Index;
 
-/// Stores contexts as rows of a matrix, like those of classes: uses the flow of a problem with
+/// Stores contexts as rows of a matrix, like those of classes, and uses the flow of a problem with
 /// these contexts.
 class DenseBatch : public Batch {
  public:

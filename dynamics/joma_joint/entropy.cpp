@@ -15,7 +15,7 @@ namespace {
 using Eigen::Index;
 
 // ---- A token's entries are contiguous, so each loop adds one token's terms to the sums of all
-// classes: every sum is over tokens in order, for every vector width.
+// classes. Every sum is over tokens in order, for every vector width.
 
 POPFLOW_WIDEST void add_sizes(std::size_t classes, const double* __restrict__ b,
                               double* __restrict__ sums) {

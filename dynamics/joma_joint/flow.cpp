@@ -9,7 +9,7 @@ namespace {
 
 using Eigen::Index;
 
-// Along a surface dh/dt = -h, so that errors in h from rounding and the integrator decay.
+// Along a surface dh/dt = -h, so that errors in h, from rounding and the integrator, decay.
 constexpr double kReturn = 1;
 
 }  // namespace
@@ -57,7 +57,8 @@ void Flow::at_kinks(const Point& point, bool attended) {
   sliding_.clear();
   for (Index c = 0; c < h_.cols(); ++c) {
     for (Index k = 0; k < h_.rows(); ++k) {
-      // Uses the regime, not h: the right-hand side extends smoothly beyond the end of a regime.
+      // Uses the regime, not h, so that the right-hand side extends smoothly beyond the end of a
+      // regime.
       const Side side = side_of(point.sides[c * h_.rows() + k]);
       phi_(k, c) = side == Side::above ? h_(k, c) : 0.0;
       slope_(k, c) = side == Side::above ? 1 : 0;
@@ -122,7 +123,7 @@ Eigen::MatrixXd Flow::gram(const Point& point, const std::vector<Surface>& surfa
   }
   Eigen::MatrixXd A = by_logits.transpose() * by_logits;
   if (theorem_ != nullptr && attention_.kind() == AttentionKind::softmax) {
-    // Here z follows from an approximation that uses the start's mean attention instead of b_c.
+    // Here z follows from an approximation that uses the start's mean attention in place of b_c.
     for (Index j = 0; j < n; ++j) {
       const auto [k, c] = surfaces[static_cast<std::size_t>(j)];
       const double product = attention_.products()(k, c);

@@ -34,12 +34,12 @@ struct Velocity {
 /// Index (node, class) of h.
 using Surface = std::pair<Eigen::Index, Eigen::Index>;
 
-/// The right-hand side. Usage: at(point), then the quantities that are needed.
+/// The right-hand side. Usage: at(point), then the required quantities.
 ///
-/// With a sharp relu, it follows Filippov: on a surface h_{k,c} = 0 that both sides push towards,
+/// With a sharp relu the flow is Filippov's: on a surface h_{k,c} = 0 that both sides push towards,
 /// phi' is the number theta in [0,1] for which dh/dt = 0. Velocities are linear in the weights
-/// w_{k,c} = p_c g_{k,c} phi'_{k,c}, and dh/dt = A w with the Gram matrix A of the gradients of h
-/// (for all sliding surfaces together, a linear system for their w).
+/// w_{k,c} = p_c g_{k,c} phi'_{k,c}, and dh/dt = A w with the Gram matrix A of the gradients of h.
+/// For all sliding surfaces together this is a linear system for their w.
 class Flow {
  public:
   Flow(const Eigen::MatrixXd& X, AttentionKind kind, double temperature, Outputs outputs,
@@ -47,7 +47,7 @@ class Flow {
 
   /// Mean attention sum_c p_c b_c.
   [[nodiscard]] Eigen::VectorXd mean_attention(const Attention::Vector& z);
-  /// From now on z and its velocity follow from V by the theorem, instead of being integrated.
+  /// Makes z and its velocity follow from V by the theorem, instead of being integrated.
   void follow(const Theorem& theorem) { theorem_ = &theorem; }
 
   /// Computes only the attention.

@@ -20,9 +20,9 @@ typedef double Eight __attribute__((vector_size(64)));
 typedef long long Lanes __attribute__((vector_size(64)));
 constexpr size_t kLanes = 8;
 
-/// Calls whole(i) for every eight of n numbers, from number i on. Of the remainder, if n is at
-/// least eight, rest(i, left) treats the last lanes of the last eight numbers; otherwise everything
-/// is left.
+/// Calls whole(i) for every eight of n numbers, from number i on. If n is at least eight, rest(i,
+/// left) treats the remainder as the last lanes of the last eight numbers; otherwise few() treats
+/// all numbers.
 template <class Whole, class Rest, class Few>
 POPFLOW_INLINE void by_eights(size_t n, const Whole& whole, const Rest& rest, const Few& few) {
   if (n < kLanes) {
@@ -32,7 +32,7 @@ POPFLOW_INLINE void by_eights(size_t n, const Whole& whole, const Rest& rest, co
   const size_t end = n / kLanes * kLanes;
   for (size_t i = 0; i < end; i += kLanes) whole(i);
   if (end == n) return;
-  // Excludes lanes that were already treated.
+  // Excludes lanes that have already been treated.
   constexpr Lanes kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
   const Lanes left = kPlaces >= static_cast<long long>(kLanes - (n - end));
   rest(n - kLanes, left);
@@ -46,8 +46,8 @@ POPFLOW_INLINE double sum_of_lanes(const Eight& x) {
   return quarter[0] + quarter[1];
 }
 
-/// Sum of all numbers but one. (Setting that number to zero first would be slow: a vector load must
-/// wait for a recent store to one of its elements.)
+/// Sum of all numbers except one. (Setting this number to zero first would be slow: a vector load
+/// must wait for a recent store to one of its elements.)
 POPFLOW_INLINE double sum_except(size_t n, size_t one, const double* x) {
   constexpr Lanes kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
   Eight sums = {};
@@ -178,8 +178,8 @@ POPFLOW_INLINE void sum_of_all(const Eight* x, Eight& sum) {
   sum = ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
-/// Several vectors used like one number, because each operation on a single one waits for the
-/// previous one.
+/// Several vectors used like one number, because successive operations on a single vector wait for
+/// each other.
 struct Eights {
   static constexpr size_t kNumber = 4;
   Eight of[kNumber];

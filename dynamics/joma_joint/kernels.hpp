@@ -16,8 +16,8 @@ void exponentials(std::size_t number, double top, double temperature, const doub
 /// contiguous in b.
 void attend(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
             std::size_t stride, double* b);
-/// attend() for a multiple of eight contexts whose entries are contiguous in x, too; adds up b over
-/// tokens in order.
+/// Does the work of attend() for a multiple of eight contexts whose entries are contiguous in x,
+/// too; adds up b over tokens in order.
 void attend_and_sum(std::size_t contexts, std::size_t tokens, const double* gains, const double* x,
                     double* b, double* sums);
 /// Sums of rows over columns, in order.
@@ -46,11 +46,11 @@ double dot(std::size_t number, const double* a, const double* b);
 /// Sum of squares of a - b.
 double squared_distance(std::size_t number, const double* a, const double* b);
 /// dots = a' b for each column; the columns of a are `stride` apart, and b has one column or as
-/// many.
+/// many as a.
 void dots(std::size_t nodes, std::size_t columns, const double* a, std::size_t stride,
           const double* b, bool one, double* out);
 
-/// sum += x f over the columns of x, which are `stride` apart, with a factor for each.
+/// sum += x f over the columns of x, which are `stride` apart; each column has its own factor f.
 void add_columns(std::size_t nodes, std::size_t columns, const double* factors, const double* x,
                  std::size_t stride, double* sum);
 

@@ -12,11 +12,11 @@ namespace {
 
 using Eigen::Index;
 
-// An h this close to 0 is on the surface. A side holds until h is this far on the wrong side: more
-// than rounding, so that a switch does not immediately cause the next one, and far less than any
-// tolerance.
+// Distance from 0 within which h counts as on the surface. A side holds until h is this far on the
+// wrong side: more than rounding, so that a switch does not immediately cause the next one, and far
+// less than any tolerance.
 constexpr double kSurface = 1e-12;
-// A slide holds until theta is this far outside [0,1].
+// A slide ends when theta is this far outside [0,1].
 constexpr double kSlack = 1e-10;
 
 }  // namespace
@@ -81,14 +81,14 @@ void JomaJoint::switch_regime(std::span<double> x, std::span<double> regime, dou
       if (side == Side::sliding || inside < -2 * kSurface) off.emplace_back(k, c);
     }
   }
-  back_onto(x, regime, off, *work);
+  project_onto(x, regime, off, *work);
   choose_sides(x, regime, near, *work);
 }
 
-void JomaJoint::back_onto(std::span<double> x, std::span<const double> regime,
-                          const std::vector<Surface>& surfaces, Work& work) const {
+void JomaJoint::project_onto(std::span<double> x, std::span<const double> regime,
+                             const std::vector<Surface>& surfaces, Work& work) const {
   if (surfaces.empty()) return;
-  // Newton's method along the gradients of h, the shortest way.
+  // Newton's method along the gradients of h, the shortest correction.
   std::vector<double> moves(x.size());
   for (int round = 0; round < 2; ++round) {
     const Point at = evaluate({x, regime}, work);
@@ -102,9 +102,9 @@ void JomaJoint::back_onto(std::span<double> x, std::span<const double> regime,
 }
 
 /// Filippov's choice for all surfaces on which the state lies: phi' = 1 if h then rises, 0 if h
-/// falls, and a number between that holds h if both sides push towards the surface. The latter are
-/// the surfaces with g < 0; with g > 0 (k = c) both sides push away, and h leaves on the side to
-/// which it moves.
+/// falls, and a number between 0 and 1 that keeps h = 0 if both sides push towards the surface.
+/// Both sides can push towards a surface if g < 0. If g > 0 (k = c) both sides push away, and h
+/// leaves on the side to which it moves.
 void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
                              const std::vector<Surface>& surfaces, Work& work) const {
   if (surfaces.empty()) return;
@@ -133,7 +133,7 @@ void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
     Eigen::VectorXd others = weights;
     others(held).setZero();
     const Eigen::VectorXd force = drift(held) + A(held, Eigen::all) * others;
-    const Rest rests = rest_in_box(A(held, held), force, -pull(held), -weights(held));
+    const Equilibrium rests = equilibrium_in_box(A(held, held), force, -pull(held), -weights(held));
     for (std::size_t j = 0; j < held.size(); ++j) {
       weights[held[j]] = -rests.mu[static_cast<Index>(j)];
       place[static_cast<std::size_t>(held[j])] = rests.place[j];
@@ -166,7 +166,7 @@ void JomaJoint::choose_sides(std::span<double> x, std::span<double> regime,
     const double inside = side == Side::below ? -h : side == Side::above ? h : 0.0;
     if (inside < -0.5 * kSurface) stuck.push_back(surface(i));
   }
-  back_onto(x, regime, stuck, work);
+  project_onto(x, regime, stuck, work);
 }
 
 }  // namespace popflow::joma_joint

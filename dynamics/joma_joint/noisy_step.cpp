@@ -35,7 +35,7 @@ NoisyStep::NoisyStep(const ContextLaw& law, const Eigen::MatrixXd& X, const Eige
 }
 
 bool NoisyStep::serves(Index nodes, Index tokens, Index classes) {
-  return nodes * tokens * classes <= kLittle && blocks_of_tokens(tokens) == 1;
+  return nodes * tokens * classes <= kMultiplicationsOfTask && blocks_of_tokens(tokens) == 1;
 }
 
 bool NoisyStep::pays() {

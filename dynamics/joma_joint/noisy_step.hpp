@@ -11,27 +11,26 @@
 
 namespace popflow::joma_joint {
 
-/// A step along the flow and a weighted sum of samples at once, for small problems, where the
-/// overhead of many short loops otherwise exceeds the arithmetic. Contexts of samples and of
-/// classes are stored side by side in vectors, so that no sum over nodes or tokens runs across a
-/// vector.
+/// A step along the flow and a weighted sum of samples at once, for small problems, in which the
+/// overhead of many short loops exceeds the arithmetic. Contexts of samples and of classes are
+/// stored side by side in vectors, so that no sum over nodes or tokens runs across a vector.
 ///
-/// For softmax attention, the identity for phi, and cross-entropy. Has the same bits as Flow and
+/// For softmax attention, the identity for phi, and cross-entropy. Gives the same bits as Flow and
 /// Batch, which handle all other cases.
 class NoisyStep {
  public:
   NoisyStep(const ContextLaw& law, const Eigen::MatrixXd& X, const Eigen::VectorXd& p,
             double temperature, Workers& workers);
 
-  /// Whether it supports contexts of these sizes.
+  /// Whether NoisyStep supports contexts of these sizes.
   static bool serves(Eigen::Index nodes, Eigen::Index tokens, Eigen::Index classes);
-  /// Whether it is faster: only with AVX-512, because compilers split vectors of eight for smaller
-  /// registers, and compare their numbers one by one.
+  /// Whether NoisyStep is faster: only with AVX-512, because compilers split vectors of eight for
+  /// smaller registers, and compare their numbers one by one.
   static bool pays();
   [[nodiscard]] const Contexts& contexts() const { return contexts_; }
 
   /// x += h f(x) + sum_i weights[i] v_i for the samples i of `key`. Returns false, and does
-  /// nothing, if a context contains none of the tokens that matter to the others.
+  /// nothing, if some context contains none of the tokens that have significant attention.
   bool operator()(const Point& at, double h, const SampleKey& key, std::span<const double> weights,
                   const Velocity& x);
 

@@ -24,7 +24,7 @@ double cross_entropy(const Eigen::Ref<const Eigen::VectorXd>& phi, Index c) {
   return top - phi[c] + math::log1p(others);
 }
 
-// ---- Each tail is computed by its own exponential: 1 minus the other would lose its digits.
+// ---- Each tail is computed by its own exponential: 1 minus the other tail would lose its digits.
 
 /// Distribution function of the normal distribution.
 double normal_below(double h) { return math::erfc(-h / std::numbers::sqrt2) / 2; }

@@ -61,7 +61,7 @@ Eigen::MatrixXd draw_start(const Ingredients& from, Part part, Eigen::Index rows
                            Eigen::Index columns = 1) {
   const double scale = from.own.real("init-scale");
   Eigen::MatrixXd x(rows, columns);
-  // A pair of normals takes two words of the stream, so each piece knows where its own words begin.
+  // A pair of normals takes two words of the stream, so each piece knows where its words begin.
   constexpr Eigen::Index kPiece = 1 << 14;
   const auto draw = [&](std::size_t piece) {
     const Eigen::Index first = static_cast<Eigen::Index>(piece) * kPiece;
@@ -81,10 +81,10 @@ void require_room(const Ingredients& from) {
   const double M = size("tokens");
   const double C = size("classes");
   const double K = size("nodes");
-  // Memory: X, stored with tokens last, and (three copies) on its way to the file, and the attended
-  // contexts; with noise also tables for drawing, and x log x; V with its start, its derivative and
-  // a method's stages; h, g and related arrays, and the products of every block of tokens. The
-  // memory for a relu's slides is not known in advance.
+  // Memory: X, stored with tokens last and in three copies on the way to the file, and the
+  // attended contexts; with noise also tables for drawing, and x log x; V with its start, its
+  // derivative and a method's stages; h, g and related arrays, and the products of every block of
+  // tokens. The memory for a relu's slides is not known in advance.
   const auto stretches =
       static_cast<double>(blocks_of_tokens(static_cast<Eigen::Index>(std::min(M, 1e9))));
   const double contexts = from.setting.noisy ? 9 : 6;
@@ -93,7 +93,7 @@ void require_room(const Ingredients& from) {
                      own.text("nodes") + " nodes");
 }
 
-/// Parts of a problem that came from a file.
+/// Parts of a problem that a file gives.
 struct Given {
   std::optional<Eigen::MatrixXd> X;
   std::optional<Eigen::VectorXd> p;
@@ -142,8 +142,8 @@ Given read(const Ingredients& from) {
   if ((given.V || given.r) && from.own.word("backprop") == "cross-entropy") {
     const Eigen::Index K = given.V ? given.V->rows() : given.r->size();
     if (K != C)
-      throw file.bad(std::string(given.V ? "V0" : "r0") + " is for " + std::to_string(K) +
-                     " nodes and X has " + std::to_string(C) +
+      throw file.bad(std::string(given.V ? "V0" : "r0") + " has " + std::to_string(K) +
+                     " nodes, but X has " + std::to_string(C) +
                      " classes; --backprop cross-entropy needs as many nodes as classes");
   }
   resolve(from.own, "tokens", M, path);

@@ -14,7 +14,7 @@ using Eigen::Index;
 
 constexpr Index kClassesOfSums = 8;  ///< classes per task
 
-// A class whose gains are all this small relative to the largest has lost digits.
+// If all gains of a class are this small relative to the largest gain, its sum has lost digits.
 constexpr double kLeastSum = 1e-100;
 
 }  // namespace
@@ -35,8 +35,8 @@ QuickEntropy::QuickEntropy(const Eigen::MatrixXd& X, const Eigen::VectorXd& p, A
 
 void QuickEntropy::set_gains(const Attention::Vector& z, Sums& sums) const {
   sums.gains.resize(z.size());
-  // Relative to the largest, so that no logarithm is positive: all terms of a sum have the same
-  // sign.
+  // Gains are relative to the largest, so that no logarithm is positive: all terms of a sum have
+  // the same sign.
   if (kind_ == AttentionKind::linear) {
     sums.gains = z.cwiseAbs() / z.cwiseAbs().maxCoeff();
     sums.log_terms = sums.gains.unaryExpr([](double gain) {
@@ -79,8 +79,8 @@ std::optional<QuickEntropy::Value> QuickEntropy::operator()(const Attention::Vec
     entropy += p_[c] * (log_sum - rest);
     size += p_[c] * (std::abs(log_sum) + std::abs(rest) + 1);
   }
-  // One rounding for each term of a lane's sum and several for its factors, and the same for the
-  // reference value.
+  // A lane's sum rounds once for each term, its factors several times, and so does the reference
+  // value.
   const double roundings = static_cast<double>(z.size()) / 4 + static_cast<double>(p_.size()) + 64;
   return Value{entropy, roundings * std::numeric_limits<double>::epsilon() * size};
 }

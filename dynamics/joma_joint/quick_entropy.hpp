@@ -15,11 +15,11 @@ namespace popflow::joma_joint {
 /// sum S_c, so that -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c: three
 /// products of a constant matrix and a vector, and no logarithm per entry.
 ///
-/// Without it, 1000 steps of SGD with 2000 tokens and 100 classes take 8% more time, 1500 steps of
-/// the SDE with 200 of each 3%.
+/// Without this class 1000 steps of SGD with 2000 tokens and 100 classes take 8% more time, and
+/// 1500 steps of the SDE with 200 tokens and classes take 3% more.
 class QuickEntropy {
  public:
-  /// X (M x C) must outlive it.
+  /// X (M x C) must outlive the object.
   QuickEntropy(const Eigen::MatrixXd& X, const Eigen::VectorXd& p, AttentionKind kind,
                double temperature, Workers& workers);
 

@@ -16,21 +16,21 @@ namespace {
 using Eigen::Index;
 
 constexpr Index kDirections = 4;
-// Largest number of nodes for which a reference's directions are found within milliseconds, and
+// Largest number of nodes for which a reference's directions are found within milliseconds; and the
 // number of tokens per node from which bounds are cheaper than a Gram matrix.
 constexpr Index kMostNodes = 256;
 constexpr Index kTokensOfNode = 8;
 // Number of tokens treated together, so that they stay in the first-level cache, and per task.
 constexpr Index kTokensTogether = 16;
 constexpr Index kTokensOfSums = 64;
-// Rounding error of sums of so many products, and of eigenvectors.
+// Rounding error of sums of this many products, and of eigenvectors.
 constexpr double kBracketRounding = 1e-11;
 constexpr int kLongestPause = 1024;
 
 Index parts_of(Index tokens) { return (tokens + kTokensOfSums - 1) / kTokensOfSums; }
 
 /// Number of answers that save as much as a reference costs.
-int worth(Index nodes) { return nodes <= kSmallSide ? 16 : static_cast<int>(nodes / 2); }
+int answers_to_pay(Index nodes) { return nodes <= kSmallSide ? 16 : static_cast<int>(nodes / 2); }
 
 /// First eigenvalue of the symmetric matrix a, b; b, d.
 double first_of_pair(double a, double b, double d) {
@@ -93,14 +93,14 @@ std::optional<RankBracket::Bounds> RankBracket::at(const Attention::Matrix& V, W
                 squares / mu * (1 + kBracketRounding)};
 }
 
-void RankBracket::renew(const Attention::Matrix& V, Workers& workers) {
+void RankBracket::make_reference(const Attention::Matrix& V, Workers& workers) {
   if (wait_ > 0) {
     --wait_;
     return;
   }
-  // The pause doubles after each reference that was of little use.
-  const bool useful = reference_.size() == 0 || answers_ >= worth(V.rows());
-  pause_ = useful ? 0 : std::min(2 * pause_ + worth(V.rows()), kLongestPause);
+  // The pause doubles after each reference that answered few questions.
+  const bool useful = reference_.size() == 0 || answers_ >= answers_to_pay(V.rows());
+  pause_ = useful ? 0 : std::min(2 * pause_ + answers_to_pay(V.rows()), kLongestPause);
   wait_ = pause_;
   move_to(V, workers);
 }

@@ -28,15 +28,15 @@ class RankBracket {
   struct Bounds {
     double low, high;
   };
-  /// Bounds at V; nothing without a reference, or far from it.
+  /// Bounds at V; nothing without a reference, or far from the reference.
   [[nodiscard]] std::optional<Bounds> at(const Attention::Matrix& V, Workers& workers);
   /// Whether V, judged from a sample of its entries, is as near to the reference as bounds need.
   [[nodiscard]] bool seems_near(const Attention::Matrix& V) const;
 
-  /// To be called after bounds did not suffice: makes V the reference, unless the last references
-  /// have answered too few questions to be worth their cost.
-  void renew(const Attention::Matrix& V, Workers& workers);
-  /// Records that bounds sufficed.
+  /// Makes V the reference, unless the last references have answered too few questions to be worth
+  /// their cost. To be called after bounds did not suffice.
+  void make_reference(const Attention::Matrix& V, Workers& workers);
+  /// Records that bounds sufficed for one question.
   void count_answer() { ++answers_; }
 
  private:

@@ -5,7 +5,7 @@
 namespace popflow::joma_joint {
 namespace {
 
-/// Finds the batch that already holds the contexts, because several runs may alternate.
+/// Selects a batch that holds the contexts, or would draw them next: several runs may alternate.
 auto with_contexts(const SampleKey& key, std::size_t number) {
   return [&key, number](const auto& one) {
     return one.contexts().hold(key, number) || one.contexts().precede(key);

@@ -9,11 +9,11 @@ namespace {
 
 using Eigen::Index;
 
-// Task sizes: constants, so that sums have the same order for any number of threads.
+// Task sizes. They are constants, so that sums have the same order for any number of threads.
 constexpr std::size_t kSamples = 8;  ///< samples per task
 constexpr Index kTokensOfTask = 32;  ///< tokens per summation task
 
-/// Entries (sample, token) of a batch's contexts, sample by sample and token by token.
+/// Stores the entries (sample, token) of a batch's contexts, sample by sample and token by token.
 class SparseBatch : public Batch {
  public:
   explicit SparseBatch(const BatchModel& model)
@@ -60,7 +60,7 @@ void SparseBatch::take(const Contexts& contexts, std::size_t number) {
     for (const std::uint32_t token : sample.tokens) ++offset_[token];
     first_.push_back(first_.back() + sample.tokens.size());
   }
-  // Turns counts into ends, which filling from the back turns into starts.
+  // Turns counts into ends; filling from the back then turns the ends into starts.
   for (std::size_t l = 1; l < offset_.size(); ++l) offset_[l] += offset_[l - 1];
   if (place_.size() < first_.back()) {
     place_.resize(first_.back());

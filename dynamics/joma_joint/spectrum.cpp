@@ -15,18 +15,18 @@ namespace {
 
 using Eigen::Index;
 
-// Up to this size the Gram matrix is formed: this costs as much as a few memory-bound products of V
-// and a vector.
+// Up to this size the Gram matrix is formed, which costs as much as a few memory-bound products of
+// V and a vector.
 constexpr Index kFormed = 1024;
-// Error of the vector at which the Lanczos iteration stops: far below what counts as a rate.
-constexpr double kClose = 1e-12;
+// Error of the eigenvector at which the Lanczos iteration stops, far below a significant rate.
+constexpr double kVectorError = 1e-12;
 constexpr Index kMostIterations = 240;
 // Relative error of the first eigenvalue, if only the eigenvalue is needed.
-constexpr double kCloseValue = 1e-13;
+constexpr double kValueError = 1e-13;
 // Number of iterations between convergence checks.
-constexpr Index kBetweenLooks = 8;
-// Safety factor of the error estimate, which uses the second Ritz value in place of the less
-// converged second eigenvalue.
+constexpr Index kBetweenChecks = 8;
+// Safety factor of the error estimate, which uses the second Ritz value in place of the second
+// eigenvalue, which has converged less.
 constexpr double kErrors = 100;
 
 // Number of columns per task of a sum or a product.
@@ -54,7 +54,7 @@ struct Tridiagonal {
   }
 
   /// A number above all eigenvalues (Gershgorin).
-  [[nodiscard]] double ceiling() const {
+  [[nodiscard]] double upper_bound() const {
     double high = diagonal.maxCoeff();
     for (Index i = 0; i < diagonal.size(); ++i)
       high = std::max(high, diagonal[i] + (i > 0 ? beside[i - 1] : 0) +
@@ -62,9 +62,9 @@ struct Tridiagonal {
     return high + 1e-14 * high + std::numeric_limits<double>::min();
   }
 
-  /// First eigenvalue, by Newton's method for det(x - T) from above, where it never overshoots.
+  /// First eigenvalue, by Newton's method for det(x - T) from above, which never overshoots.
   [[nodiscard]] double first_value() const {
-    double x = ceiling();
+    double x = upper_bound();
     for (int round = 0; round < 100; ++round) {
       double pivot = 1;
       double slope = 0;  // derivative of the pivot
@@ -85,7 +85,7 @@ struct Tridiagonal {
   /// Smallest number known to lie above all eigenvalues but the first `most`.
   [[nodiscard]] double bound(Index most, int halvings = 100) const {
     double low = diagonal.maxCoeff();  // for most = 0: not above the first
-    double high = ceiling();
+    double high = upper_bound();
     // Eigenvalues of Gram matrices are not negative.
     if (most > 0) low = 0;
     for (int halving = 0; halving < halvings; ++halving) {
@@ -96,9 +96,9 @@ struct Tridiagonal {
     return high;
   }
 
-  /// Eigenvector of the first eigenvalue, by inverse iteration from just above it. There x - T is
-  /// positive definite, so no pivoting is needed, and its inverse has no negative entries: the
-  /// vector has none either, and cannot be orthogonal to the start.
+  /// Eigenvector of the first eigenvalue, by inverse iteration from just above the eigenvalue.
+  /// There x - T is positive definite, so no pivoting is needed, and its inverse has no negative
+  /// entries. So the vector has none either, and cannot be orthogonal to the start.
   [[nodiscard]] Eigen::VectorXd first_vector(double x) const {
     const Index n = diagonal.size();
     Eigen::VectorXd pivots(n);
@@ -170,7 +170,7 @@ bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
     const double first = ritz.bound(0);
     const Eigen::VectorXd vector = ritz.first_vector(first);
     const double left = T.beside[m] * vector[m];
-    if (ends || left <= kClose * (first - ritz.bound(1))) {
+    if (ends || left <= kVectorError * (first - ritz.bound(1))) {
       found = (basis.leftCols(m + 1) * vector).normalized();
       return true;
     }
@@ -179,7 +179,7 @@ bool by_iteration(Index n, const Multiply& multiply, Eigen::VectorXd& found) {
 }
 
 /// First eigenvalue alone by the same method: the first Ritz value, which increases towards the
-/// eigenvalue, once it is accurate enough or `enough(value, error)` returns true.
+/// eigenvalue. Stops when it is accurate enough or `enough(value, error)` returns true.
 template <typename Multiply, typename Enough>
 std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Enough& enough) {
   const Index most = std::min(n, kMostIterations);
@@ -201,14 +201,14 @@ std::optional<double> value_by_iteration(Index n, Multiply&& multiply, const Eno
     T.beside[m] = std::sqrt(kernels::dot(to_size(n), next.data(), next.data()));
     const bool ends = m + 1 == n || !(T.beside[m] > 1e-14 * T.diagonal.head(m + 1).maxCoeff());
     if (!ends && m + 1 < most) basis.col(m + 1) = next / T.beside[m];
-    if (!ends && m % kBetweenLooks != kBetweenLooks - 1) continue;
+    if (!ends && m % kBetweenChecks != kBetweenChecks - 1) continue;
     const Tridiagonal ritz{T.diagonal.head(m + 1), T.beside.head(m)};
     const double first = ritz.first_value();
     if (ends) return first;
-    // The error is of second order in that of the vector, so half the iterations suffice.
+    // The eigenvalue's error is of second order in the vector's, so half the iterations suffice.
     const double left = T.beside[m] * ritz.first_vector(first)[m];
     const double error = left * left / (first - ritz.bound(1, 20));
-    if (error <= kCloseValue * first || enough(first, error)) return first;
+    if (error <= kValueError * first || enough(first, error)) return first;
   }
   return std::nullopt;
 }
@@ -256,8 +256,8 @@ class GramOfRows {
   Eigen::MatrixXd sums_;
 };
 
-/// Away from the ends of the range of doubles, squares lose no digits.
-bool has_digits(double squares) {
+/// Whether squares lose no digits: not near the ends of the range of doubles.
+bool squares_keep_digits(double squares) {
   constexpr double kFar = 1e200;
   return squares > 1 / kFar && squares < kFar;
 }
@@ -317,7 +317,7 @@ Eigen::VectorXd leading_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, W
 }  // namespace
 
 Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Workers& workers) {
-  // In pieces of columns, so that little of the upper triangle is computed.
+  // Works in pieces of columns, so that little of the upper triangle is computed.
   constexpr Index kPiece = 16;
   const Index n = rows.rows();
   const auto stride = static_cast<std::size_t>(n);
@@ -333,13 +333,13 @@ Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& rows, Work
   return gram;
 }
 
-Leading leading_direction(const Attention::Matrix& V, Workers& workers) {
-  // Uses the Gram matrix of the shorter side: squaring only costs digits of small singular values.
-  Leading found;
+LeadingTriplet leading_direction(const Attention::Matrix& V, Workers& workers) {
+  // Uses the Gram matrix of the shorter side; squaring only costs digits of small singular values.
+  LeadingTriplet found;
   double squares = sum_of_squares(V, workers);
   double scale = 1;
   Eigen::MatrixXd rows;
-  if (!has_digits(squares)) {
+  if (!squares_keep_digits(squares)) {
     scale = V.cwiseAbs().maxCoeff();
     if (!(scale > 0) || !std::isfinite(scale)) {
       found.stable_rank = found.value = std::numeric_limits<double>::quiet_NaN();
@@ -373,7 +373,7 @@ double rough_stable_rank(const Attention::Matrix& V, double low, double high, Wo
   const Index K = V.rows();
   const Index M = V.cols();
   const double squares = kernels::dot(to_size(V.size()), V.data(), V.data());
-  if (!has_digits(squares)) return leading_direction(V, workers).stable_rank;
+  if (!squares_keep_digits(squares)) return leading_direction(V, workers).stable_rank;
   const auto enough = [&](double value, double error) {
     constexpr double kRounding = 1e-12;
     return squares / value < high * (1 - kRounding) &&
@@ -401,7 +401,7 @@ double rough_stable_rank(const Attention::Matrix& V, double low, double high, Wo
 }
 
 double stable_rank_log_rate(const Attention::Matrix& V, const Attention& attention,
-                            const Eigen::MatrixXd& w, const Leading& leading, double* size) {
+                            const Eigen::MatrixXd& w, const LeadingTriplet& leading, double* size) {
   // dV/dt = w B' with the attended contexts B: neither term needs dV itself.
   const double whole = w.cwiseProduct(attention.products()).sum() / V.squaredNorm();
   const Eigen::VectorXd along =

@@ -5,7 +5,7 @@
 namespace popflow::joma_joint {
 
 /// Leading singular value of V (K x M) with its vectors.
-struct Leading {
+struct LeadingTriplet {
   double stable_rank = 0;  ///< |V|_F^2 / |V|_2^2; NaN for V = 0
   double value = 0;        ///< |V|_2
   Eigen::VectorXd left;    ///< K
@@ -18,7 +18,7 @@ inline constexpr Eigen::Index kSmallSide = 128;
 /// Lower triangle of V V'; the upper one is undefined.
 Eigen::MatrixXd gram_of_rows(const Eigen::Ref<const Eigen::MatrixXd>& V, Workers& workers);
 
-Leading leading_direction(const Attention::Matrix& V, Workers& workers);
+LeadingTriplet leading_direction(const Attention::Matrix& V, Workers& workers);
 
 /// Stable rank alone, to 1e-12, at a fraction of the cost.
 double stable_rank(const Attention::Matrix& V, Workers& workers);
@@ -30,6 +30,6 @@ double rough_stable_rank(const Attention::Matrix& V, double low, double high, Wo
 /// weights w (K x C) of the nodes' gradients and the attention at V. `size` is the sum of the
 /// magnitudes of the two terms.
 double stable_rank_log_rate(const Attention::Matrix& V, const Attention& attention,
-                            const Eigen::MatrixXd& w, const Leading& leading, double* size);
+                            const Eigen::MatrixXd& w, const LeadingTriplet& leading, double* size);
 
 }  // namespace popflow::joma_joint

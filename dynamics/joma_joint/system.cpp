@@ -19,15 +19,15 @@ namespace {
 using Eigen::Index;
 
 // A rate smaller than this fraction of its terms counts as rounding of zero, as does a rate without
-// terms: a state at rest triggers no event.
+// terms. So a state at rest triggers no event.
 constexpr double kZeroTolerance = 1e-9;
 double rounding(double size) { return kZeroTolerance * size + std::numeric_limits<double>::min(); }
 
 std::size_t count(Index n) { return static_cast<std::size_t>(n); }
 
-// Events are extrema of the attention's entropy and of the stable rank's logarithm: a maximum,
-// whose height is the negative, and a minimum of each.
-bool of_rank(std::size_t event) { return event >= 2; }
+// Events are extrema of the attention's entropy and of the stable rank's logarithm: for each a
+// maximum, whose height is the negative quantity, and a minimum.
+bool is_rank_event(std::size_t event) { return event >= 2; }
 double sign_of(std::size_t event) { return event % 2 == 0 ? -1 : 1; }
 
 }  // namespace
@@ -43,15 +43,13 @@ JomaJoint::JomaJoint(Problem problem, const Variant& variant, Workers& workers)
       events_({}) {
   const Start& s = problem_.start;
   if (variant.backprop == Backprop::cross_entropy && K_ != C_)
-    throw UsageError(
-        "--backprop cross-entropy compares phi(h) with the classes, so it needs as "
-        "many nodes as classes; here --nodes is " +
-        std::to_string(K_) + " and --classes is " + std::to_string(C_));
+    throw UsageError("--backprop cross-entropy needs as many nodes as classes, but --nodes is " +
+                     std::to_string(K_) + " and --classes is " + std::to_string(C_));
   if (variant.attention == AttentionKind::linear) {
     if (s.z.isZero(0) && s.V.isZero(0))
       throw UsageError(
-          "with --attention linear V and z both start at 0, where they rest for ever; "
-          "give --init-logit or --init-scale above 0");
+          "with --attention linear V and z both start at 0, where they do not move; "
+          "choose --init-logit or --init-scale above 0");
     const Eigen::VectorXd room = s.z.cwiseAbs2() - s.V.colwise().squaredNorm().transpose();
     Index token = 0;
     if (variant.integrated && !(room.minCoeff(&token) > 0))
@@ -88,7 +86,7 @@ std::unique_ptr<JomaJoint::Work> JomaJoint::make_work() const {
   return work;
 }
 
-/// The theorem is relative to the start, and treats the start's mean attention as constant.
+/// Sets the theorem relative to the start, with the start's mean attention as a constant.
 void JomaJoint::set_theorem() {
   const Start& s = problem_.start;
   const auto work = work_.borrow();
@@ -104,29 +102,28 @@ Capabilities JomaJoint::capabilities() const {
   Capabilities can{.events = this};
   if (kinks_ > 0) can.switching = this;
   if (variant_.integrated) {
-    can.no_other_rule =
-        "z follows from V along gradient flow alone; --coordinates full trains both";
+    can.no_other_rule = "z follows from V only along gradient flow; --coordinates full trains both";
     can.no_noise =
-        "with noise only --coordinates full is exact: z follows from V along the flow, not along "
-        "discrete or noisy steps";
+        "with noise only --coordinates full is exact, because z follows from V along the flow, but "
+        "not in discrete or noisy steps";
     can.sampled = Lacking{can.no_noise};
     return can;
   }
   can.sampled = this;
-  if (steps_at_once() && NoisyStep::pays()) can.sampled_steps = this;
+  if (has_noisy_step() && NoisyStep::pays()) can.sampled_steps = this;
   can.noise_projection = this;
   if (variant_.attention == AttentionKind::softmax || variant_.activation != Activation::identity ||
       variant_.backprop != Backprop::stationary)
     can.sampling_bias = {"a sampled context is of finite length; the flow is its limit",
                          "context-length", std::int64_t{1'000'000'000'000}};
-  // Along a slide phi' is the value that holds h on its surface, so that the flow is no gradient;
-  // with noise, phi' of a sharp relu jumps.
+  // Along a slide phi' is the value that keeps h on its surface, so the flow is no gradient. With
+  // noise phi' of a sharp relu jumps.
   if (!variant_.sharp()) can.gradient_flow = this;
   return can;
 }
 
 void JomaJoint::describe() {
-  // An entry matters when it is as large as the start's, and h when it is of order 1.
+  // An entry of V is significant at the size of the start's entries, h at order 1.
   const auto size = [](const auto& start) {
     const double largest = start.cwiseAbs().maxCoeff();
     return largest > 0 ? std::min(1.0, largest) : 1.0;
@@ -171,7 +168,8 @@ GroupSpec JomaJoint::problem() const {
 
 double JomaJoint::default_end() const {
   // A node meets its class with probability p_c, so its time scale is about the number of classes.
-  // From small starts a square leaves its saddle late; a permanent drive blows up soon.
+  // From small starts the square activation leaves its saddle late; a permanent drive blows up
+  // soon.
   const bool square = variant_.activation == Activation::square;
   const double times =
       variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 10);
@@ -182,13 +180,13 @@ std::vector<Note> JomaJoint::notes() const {
   std::vector<Note> notes;
   if (kinks_ > 0)
     notes.push_back(
-        {"the relu's derivative jumps at h = 0: the flow slides along such surfaces (Filippov), "
+        {"the relu's derivative jumps at h = 0. The flow slides along such surfaces (Filippov), "
          "at a cost that grows with the cube of their number; --relu-smoothing integrates a "
          "smooth relu instead"});
   if (!shape_.approximation.empty()) notes.push_back({shape_.approximation});
   const bool bounded = variant_.activation == Activation::tanh;
   if (variant_.backprop == Backprop::stationary && bounded)
-    notes.push_back({"--backprop stationary has no minimum: the weights grow without end"});
+    notes.push_back({"--backprop stationary has no minimum: the weights grow without bound"});
   else if (variant_.backprop == Backprop::stationary)
     notes.push_back({"--backprop stationary has no minimum: the loss falls without bound" +
                      std::string(variant_.attention == AttentionKind::softmax
@@ -196,7 +194,7 @@ std::vector<Note> JomaJoint::notes() const {
                                      : ", and weights may blow up in finite time")});
   const bool rests = variant_.activation == Activation::square || variant_.sharp();
   if (rests && problem_.start.V.isZero(0) && problem_.start.r.isZero(0))
-    notes.push_back({"V and r start at 0, where phi' is 0: nothing will move"});
+    notes.push_back({"V and r start at 0, where phi' is 0, so that nothing moves"});
   return notes;
 }
 
@@ -206,8 +204,8 @@ void JomaJoint::start(std::span<double> x) const {
 
 Point JomaJoint::point(StateView x, Work& work) const {
   if (x.regime.size() != kinks_)
-    throw std::logic_error("a state of joma-joint has a regime of " + std::to_string(kinks_) +
-                           " entries; it was given " + std::to_string(x.regime.size()));
+    throw std::logic_error("the regime of joma-joint has " + std::to_string(kinks_) +
+                           " entries; the caller gave " + std::to_string(x.regime.size()));
   const double* sides = kinks_ > 0 ? x.regime.data() : nullptr;
   const double* V = x.data();
   const double* r = V + M_ * K_;
@@ -287,11 +285,11 @@ double JomaJoint::numbers_of_sample() const {
   const auto M = static_cast<double>(M_), K = static_cast<double>(K_);
   // A row of X and half of B, the context itself, and four numbers a node.
   if (ContextLaw::dense(M_, length)) return 2.5 * M + 4 * K;
-  // Each distinct token: itself, its share, its value, and its place among all of them.
+  // Each distinct token stores its number, its share, its value, and its place among all tokens.
   return 4 * std::min(static_cast<double>(length), M) + K;
 }
 
-bool JomaJoint::steps_at_once() const {
+bool JomaJoint::has_noisy_step() const {
   return variant_.attention == AttentionKind::softmax &&
          variant_.activation == Activation::identity &&
          variant_.backprop == Backprop::cross_entropy && NoisyStep::serves(K_, M_, C_) &&
@@ -305,8 +303,8 @@ bool JomaJoint::step_sampled(std::span<double> x, double /*t*/, double h, const 
 }
 
 void JomaJoint::project_noise(StateView /*x*/, std::span<double> noise) const {
-  // Invariants of every single sample. A sample moves v_{k,l} by w_k b_l and r_k by w_k, so with
-  // softmax, where sum_l b_l = 1, sum_l v_{k,l} - r_k is conserved, and so is sum_l z_l. Tokens
+  // Invariants of every single sample. A sample moves v_{k,l} by w_k b_l and r_k by w_k. With
+  // softmax, where sum_l b_l = 1, it therefore conserves sum_l v_{k,l} - r_k, and sum_l z_l. Tokens
   // that occur in no class never move. With phi' = 1 the w are the g of a class: sum_k g_k = 0
   // unless the class has no node, and constant g are the same for all nodes without a class.
   Eigen::Map<Eigen::MatrixXd> V(noise.data(), K_, M_);
@@ -363,7 +361,7 @@ double JomaJoint::entropy(Work& work) const {
   return *work.known.entropy;
 }
 
-const Leading& JomaJoint::leading(const Point& at, Work& work) const {
+const LeadingTriplet& JomaJoint::leading(const Point& at, Work& work) const {
   if (!work.known.leading) work.known.leading = leading_direction(at.V, workers_);
   return *work.known.leading;
 }
@@ -383,7 +381,7 @@ void JomaJoint::observe(StateView x, double /*t*/, std::span<double> values) con
 void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> values) const {
   const auto work = work_.borrow();
   const Point at = evaluate(x, *work);
-  Known& known = work->known;
+  StateCache& known = work->known;
   if (!known.dz) {
     work->velocity.resize(count(M_ * K_ + K_));
     known.dz.emplace(M_);
@@ -412,7 +410,7 @@ void JomaJoint::event_functions(StateView x, double /*t*/, std::span<double> val
 
 double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) const {
   const auto work = work_.borrow();
-  if (!of_rank(event)) {
+  if (!is_rank_event(event)) {
     attend(x, *work);
     return sign_of(event) * entropy(*work);
   }
@@ -424,7 +422,7 @@ double JomaJoint::event_height(std::size_t event, StateView x, double /*t*/) con
 
 double JomaJoint::rough_event_height(std::size_t event, StateView x, double t, double low,
                                      double high) const {
-  if (!of_rank(event)) {
+  if (!is_rank_event(event)) {
     if (const std::optional<double> height = quick_entropy_height(event, x, low, high))
       return *height;
     return event_height(event, x, t);
@@ -445,13 +443,13 @@ double JomaJoint::rough_rank(const Attention::Matrix& V, double low, double high
     return std::sqrt(bounds->low * bounds->high);
   }
   const double rank = rough_stable_rank(V, low, high, workers_);
-  if (low < rank && rank < high) bracket->renew(V, workers_);
+  if (low < rank && rank < high) bracket->make_reference(V, workers_);
   return rank;
 }
 
 std::optional<double> JomaJoint::quick_entropy_height(std::size_t event, StateView x, double low,
                                                       double high) const {
-  // Along a flow the attention is known anyway.
+  // Along a flow the attention is computed in any case, so the quick entropy saves nothing.
   if (!variant_.noisy) return std::nullopt;
   std::call_once(quick_entropy_made_, [this] {
     quick_entropy_ = std::make_unique<QuickEntropy>(problem_.X, problem_.p, variant_.attention,

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "dynamics/joma_joint/flow.hpp"
-#include "dynamics/joma_joint/known.hpp"
 #include "dynamics/joma_joint/observables.hpp"
 #include "dynamics/joma_joint/problem.hpp"
 #include "dynamics/joma_joint/quick_entropy.hpp"
 #include "dynamics/joma_joint/rank_bracket.hpp"
 #include "dynamics/joma_joint/sampler.hpp"
+#include "dynamics/joma_joint/state_cache.hpp"
 #include "popflow/scratch.hpp"
 #include "popflow/system.hpp"
 
@@ -85,7 +85,7 @@ class JomaJoint : public System,
     explicit Work(const JomaJoint& of);
     Flow flow;
     Eigen::VectorXd z;  ///< if z follows from V
-    Known known;
+    StateCache known;
     std::vector<double> velocity;  ///< velocity for events
   };
   [[nodiscard]] std::unique_ptr<Work> make_work() const;
@@ -94,16 +94,17 @@ class JomaJoint : public System,
   void set_theorem();
   void set_first_regime();
   Point point(StateView x, Work& work) const;
-  /// Turns to the state x, unless it is the last one.
+  /// Makes x the current state, unless it is the current state already.
   Point move_to(StateView x, Work& work) const;
-  /// Turns to x and computes the attention, or evaluates the flow, unless that has been done.
+  /// Makes x the current state and computes the attention, or evaluates the flow, unless that has
+  /// been done.
   Point attend(StateView x, Work& work) const;
   Point evaluate(StateView x, Work& work) const;
   [[nodiscard]] Velocity velocity_in(std::span<double> dxdt) const;
 
   // ---- switches of the regime (kinks.cpp)
-  void back_onto(std::span<double> x, std::span<const double> regime,
-                 const std::vector<Surface>& surfaces, Work& work) const;
+  void project_onto(std::span<double> x, std::span<const double> regime,
+                    const std::vector<Surface>& surfaces, Work& work) const;
   void choose_sides(std::span<double> x, std::span<double> regime,
                     const std::vector<Surface>& surfaces, Work& work) const;
   [[nodiscard]] double& side_entry(std::span<double> regime, const Surface& s) const;
@@ -112,7 +113,7 @@ class JomaJoint : public System,
   /// The parts of a state in full coordinates, without sides.
   [[nodiscard]] Point full_point(StateView x) const;
   /// Whether a NoisyStep exists for the variant and its sizes.
-  [[nodiscard]] bool steps_at_once() const;
+  [[nodiscard]] bool has_noisy_step() const;
 
   double entropy(Work& work) const;
   /// Height of an extremum of the entropy, if it certainly lies between `low` and `high`.
@@ -120,7 +121,7 @@ class JomaJoint : public System,
                                                            double low, double high) const;
   /// The stable rank, or any value in [low, high] if the stable rank lies in that range.
   [[nodiscard]] double rough_rank(const Attention::Matrix& V, double low, double high) const;
-  const Leading& leading(const Point& at, Work& work) const;
+  const LeadingTriplet& leading(const Point& at, Work& work) const;
 
   Problem problem_;
   Variant variant_;

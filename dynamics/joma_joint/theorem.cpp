@@ -27,7 +27,8 @@ Theorem::Theorem(AttentionKind kind, double temperature, const Start& start, Eig
     : kind_(kind), temperature_(temperature), start_(start), bbar_(std::move(bbar)) {}
 
 double Theorem::gain(const Matrix& V, Index token) const {
-  // Not the difference of two sums of squares, which is small at first.
+  // Sum of products of differences and sums: the difference of two sums of squares would lose
+  // digits while it is small.
   return (V.col(token) - start_.V.col(token)).dot(V.col(token) + start_.V.col(token));
 }
 

@@ -20,8 +20,8 @@ class Theorem {
   /// `bbar` has M entries. The start must outlive the theorem.
   Theorem(AttentionKind kind, double temperature, const Start& start, Eigen::VectorXd bbar);
 
-  /// Writes z by the theorem. For linear attention z is on the side of zero where it started; NaN
-  /// if the theorem has no real z.
+  /// Writes z by the theorem. For linear attention z keeps the sign of the start; NaN if the
+  /// theorem has no real z.
   void predict(const Matrix& V, Eigen::Ref<Eigen::VectorXd> z) const;
   /// Writes dz/dt by the theorem, at z (which linear attention needs).
   void rate(const Matrix& V, const Matrix& dV, const Vector& z,

@@ -56,8 +56,8 @@ Exact results with the optimal bias.
     w < 0, below it, w > -1/sqrt 2          global      local
     w < 0, below it, w < -1/sqrt 2          local       global
     w < 0, on it, where it says local       saddle      saddle
-  ("On it, where it says local": on the separatrix, on the side of -1/sqrt 2 that is local below it.)
-  Rates. The flow approaches a local minimum (0, w) as exp(-|g_1 (2 + 4 w|w|)| t), with
+  ("On it, where it says local": on the separatrix, on the side of -1/sqrt 2 that is local below
+  it.) Rates. The flow approaches a local minimum (0, w) as exp(-|g_1 (2 + 4 w|w|)| t), with
   g_1 = -pi_0 pi_1 (1-p-q). The rate vanishes at the saddle, which is approached like 1/t.
   Independent symbols. For p+q = 1, s* = 0: the line e = 0 and the line w = -1/sqrt 2 are all global
   minima, the entropy rate is H(pi), and every outcome is called global.
@@ -79,19 +79,20 @@ The terms with g are due to the correlation of successive positions; the sums ha
 --noise-samples has no effect. At w = 0 or e = 0 the gradient of every sample vanishes, so noise
 does not move the state across; but a large step can jump across, and then e or w changes its sign.
 With noise the energy is not conserved. A sample changes it by -2 e^2 times its contribution to
-db/dt, so the energy fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross the
-separatrix. The outcome is then the place where the run ends, not the basin of its start: global if
-less than 10% of H(pi) - H(x_{n+1}|x_n) remains; local near the line e = 0 where the line attracts,
-far below the separatrix. loss_settled still refers to the limit of the flow from the start.
+db/dt, so the energy fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross
+the separatrix. The outcome is then the place where the run ends, not the basin of its start: global
+if less than 10% of H(pi) - H(x_{n+1}|x_n) remains; local near the line e = 0 where the line
+attracts, far below the separatrix. loss_settled still refers to the limit of the flow from the
+start.
 
 Text. --text counts the transitions between two classes of a text's characters. The characters in
 --text-ones are 1 (by default the vowels of the Latin, Greek and Cyrillic alphabets); those in
 --text-zeros are 0 (by default all other letters). Characters are compared after Unicode's full case
 folding, in Normalization Form C. A letter with accents that is in neither list has the class of the
 letter without them; the Cyrillic short i and short u count as consonants. All other characters
-(marks, digits, punctuation, joiners) are left out, and the characters on both sides of them count as
-neighbours, across words and sentences ("a b" is a transition from a to b), as in Markov's own count
-of 1913. p and q are the relative frequencies.)";
+(marks, digits, punctuation, joiners) are left out, and the characters on both sides of them count
+as neighbours, across words and sentences ("a b" is a transition from a to b), as in Markov's own
+count of 1913. p and q are the relative frequencies.)";
 
 ParameterTable parameters() {
   ParameterTable t;

@@ -15,10 +15,10 @@ the target y ~ P[:, x_s].
 of these numbers over n. Bigrams that never occur then have a small probability, and mu is positive.
 For a short text, or one with many words, the added ones are a large part, and P is closer to
 uniform. A text is first converted to Unicode's Normalization Form C, then to its full case folding,
-in every alphabet: a German sharp s becomes ss, a Turkish dotted capital I becomes i and a dot above.
-Soft hyphens are dropped. With --text-unit char a token is a code point, and a run of white space is
-one space. With --text-unit word a token is a run of letters, numbers and apostrophes, including
-marks and zero-width joiners inside the run.
+in every alphabet: a German sharp s becomes ss, a Turkish dotted capital I becomes i and a dot
+above. Soft hyphens are dropped. With --text-unit char a token is a code point, and a run of white
+space is one space. With --text-unit word a token is a run of letters, numbers and apostrophes,
+including marks and zero-width joiners inside the run.
 
 Model. f(X,k) = V X a_k with V (N x N) and A = [a_1 .. a_N] (T x N); loss 1/2 |e_y - V X a_k|^2.
 With softmax attention a_k = softmax(w_k), and w_k is trained.
@@ -35,8 +35,8 @@ Flow.
   da_k/dt = -(I - 11'/T) grad_{a_k} L / mu_k
           = (I - 11'/T) [ tr(V'P Sigma) q_k - tr(V'V Sigma) a_k ]
   softmax:  dw_k/dt = -(diag(a_k) - a_k a_k') grad_{a_k} L / mu_k
---preconditioner none omits the factors 1/mu. --project none omits (I - 11'/T); the derivative of the
-attention then also contains mu'V'P mu - s_k |V mu|^2. Start: V = mu 1' (or 11'/N), a_k = 1/T,
+--preconditioner none omits the factors 1/mu. --project none omits (I - 11'/T); the derivative of
+the attention then also contains mu'V'P mu - s_k |V mu|^2. Start: V = mu 1' (or 11'/N), a_k = 1/T,
 w_k = 0.
 
 Minimum. L* = 1/2 (1 - |mu|^2 - kappa_0 K_P) at V = P, A = Q, with K_P = tr(P'P Sigma) and
@@ -84,10 +84,10 @@ Two stages (--schedule two-stage; linear attention, full or support coordinates)
   weights are all below the threshold keeps its largest weights; columns_below_threshold counts
   such columns.
 - Stage 2 is the flow without the projection and with l1. It has no minimiser: when the loss has
-  converged, (V, A) moves along the valley (cP, Q/c) with c^3 ~ 3 lambda t / tr(P diag(mu) P'). Stage
-  2 therefore ends on a plateau, after which the state rests: when the loss has fallen by at most
-  eps^2 kappa_0 K_P / 2 within a time span of --plateau-time. The spans follow one another from the
-  beginning of stage 2. Noise that hides the rest of the fall also ends the stage.
+  converged, (V, A) moves along the valley (cP, Q/c) with c^3 ~ 3 lambda t / tr(P diag(mu) P').
+  Stage 2 therefore ends on a plateau, after which the state rests: when the loss has fallen by at
+  most eps^2 kappa_0 K_P / 2 within a time span of --plateau-time. The spans follow one another from
+  the beginning of stage 2. Noise that hides the rest of the fall also ends the stage.
 - Rounding affects the final values alone, not the state: at the end of a run each weight below the
   share --rounding of its column's sum becomes zero, then each column of A and of V is divided by
   its sum.
@@ -95,16 +95,17 @@ With --init-from a run in two stages continues in the stage in which the other r
 largest number of positions of a query, q the smallest weight in Q (1/S if all are equal) and
 eps = --accuracy, the defaults are
   l1           eps K_P / (S^2 N^3), the paper's scale
-  threshold    alpha q / 2, half of the smallest weight of Q's positions at the end of stage 1, where
+  threshold    alpha q / 2, half of the smallest weight of Q's positions at the end of stage 1,
+  where
                alpha = s / alpha_V, alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2,
                s = --stage1-signal (1/2 if a time is given), v = signal_V at the start
   rounding     q / 4: shares do not change along the valley
   plateau-time 5 / (growth rate of the signals)
 
-Transfer. --init-from RUN --init-mix theta starts from V = theta V_pre + (1 - theta) mu 1' and uniform
-attention. V_pre is the last V of another run (of the first run of an ensemble); its columns are
-divided by their sums if that run rounds its end. P, mu, Q and T of that run may differ. mu 1' does
-not contribute to signal_V, which starts at theta tr(V_pre'P Sigma)/K_P. The constant
+Transfer. --init-from RUN --init-mix theta starts from V = theta V_pre + (1 - theta) mu 1' and
+uniform attention. V_pre is the last V of another run (of the first run of an ensemble); its columns
+are divided by their sums if that run rounds its end. P, mu, Q and T of that run may differ. mu 1'
+does not contribute to signal_V, which starts at theta tr(V_pre'P Sigma)/K_P. The constant
 transfer_correlation is tr(V_pre'P Sigma)/K_P.)";
 
 ParameterTable parameters() {

@@ -40,7 +40,7 @@ TEST_CASE("bounds of the stable rank hold it, however V moves", "[fast][joma-joi
     RankBracket bracket;
     CHECK(!bracket.seems_near(view(start)));
     CHECK(!bracket.at(view(start), pool()));
-    bracket.renew(view(start), pool());
+    bracket.make_reference(view(start), pool());
     int answers = 0;
     // At random, or so that another direction overtakes the first, within those known and beyond.
     for (const Index towards : {-1, 1, 3, 4, 8}) {
@@ -61,7 +61,7 @@ TEST_CASE("bounds of the stable rank hold it, however V moves", "[fast][joma-joi
     CHECK(!bracket.at(view(MatrixXd(start + 10 * direction(8))), pool()));
     // Renewed, it knows what overtakes.
     const MatrixXd elsewhere = start + first * direction(8);
-    bracket.renew(view(elsewhere), pool());
+    bracket.make_reference(view(elsewhere), pool());
     const auto bounds = bracket.at(view(elsewhere), pool());
     REQUIRE(bounds);
     CHECK(bounds->low <= stable_rank(view(elsewhere), pool()));
@@ -77,7 +77,7 @@ TEST_CASE("references that answer too few questions are made ever less often",
   for (int question = 0; question < 1000; ++question) {
     const MatrixXd V = normals(random, 12, 100, 1);  // far from all others
     CHECK(!bracket.at(view(V), pool()));
-    bracket.renew(view(V), pool());
+    bracket.make_reference(view(V), pool());
     made += bracket.seems_near(view(V)) ? 1 : 0;
   }
   CHECK((made >= 3 && made <= 10));

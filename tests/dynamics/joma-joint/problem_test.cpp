@@ -167,7 +167,7 @@ TEST_CASE("what cannot be run is refused with the reason", "[fast][joma-joint]")
     CHECK_THROWS_WITH(made(words), Contains(reason));
   };
   refused({"--classes", "3", "--nodes", "4"}, "--nodes is 4 and --classes is 3");
-  refused({"--attention", "linear", "--init-scale", "0", "--init-logit", "0"}, "rest for ever");
+  refused({"--attention", "linear", "--init-scale", "0", "--init-logit", "0"}, "do not move");
   refused({"--attention", "linear", "--coordinates", "integrated", "--init-scale", "0.5"},
           "needs z^2 > sum_k v_k^2");
   refused({"--tokens", "1e9", "--classes", "1e6"}, "1000000000 tokens");

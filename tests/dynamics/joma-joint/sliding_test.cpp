@@ -92,7 +92,7 @@ TEST_CASE("a force in a box has its equilibrium where it is pushed", "[fast][jom
       guess[i] = random.normal();
     }
     if (rank <= n / 2 + 1) a = root.transpose() * (root * a);  // in the range: a rest exists inside
-    const Rest rest = rest_in_box(A, a, upper, guess);
+    const Equilibrium rest = equilibrium_in_box(A, a, upper, guess);
     const VectorXd force = a - A * rest.mu;
     INFO("trial " << trial);
     for (Index i = 0; i < n; ++i) {

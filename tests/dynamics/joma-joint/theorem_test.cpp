@@ -365,7 +365,7 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
                             rank_one, single, few, diagonal}) {
     INFO(V.rows() << " x " << V.cols());
     const Attention::Matrix weights(V.data(), V.rows(), V.cols());
-    const Leading found = leading_direction(weights, pool());
+    const LeadingTriplet found = leading_direction(weights, pool());
     CHECK(stable_rank(weights, pool()) == Approx(found.stable_rank).epsilon(1e-12));
     // Ranges that it lies in, between whose numbers nobody tells, and some that it does not.
     const double rank = found.stable_rank;
@@ -399,7 +399,8 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
   MatrixXd large = MatrixXd::Zero(1100, 1200);
   for (Index i = 0; i < 1100; ++i)
     large((i * 37) % 1100, 1199 - i) = 2 / (2 + static_cast<double>(i));
-  const Leading found = leading_direction(Attention::Matrix(large.data(), 1100, 1200), pool());
+  const LeadingTriplet found =
+      leading_direction(Attention::Matrix(large.data(), 1100, 1200), pool());
   CHECK(found.value == Approx(1).epsilon(1e-13));
   CHECK(std::abs(found.left[0]) == Approx(1).epsilon(1e-13));
   CHECK(std::abs(found.right[1199]) == Approx(1).epsilon(1e-13));

@@ -14,12 +14,11 @@
 
 namespace popflow::joma_joint {
 
-/// Cache for the most recent state: how far a Flow has been evaluated there, and derived
-/// quantities.
-class Known {
+/// Cache for the most recent state: how far a Flow has been evaluated there, and quantities derived
+/// from it.
+class StateCache {
  public:
-  /// Whether the cached state is x, compared by bits, so that a cached value equals a recomputed
-  /// one.
+  /// Whether the cached state is x. Compares bits, so that a cached value equals a recomputed one.
   [[nodiscard]] bool at(StateView x, Workers& workers) const {
     return valid_ && x_.size() == x.size() && std::ranges::equal(regime_, x.regime) &&
            same(x, workers);
@@ -41,10 +40,10 @@ class Known {
   }
 
   bool attended = false;              ///< whether the Flow's attention belongs to x
-  bool evaluated = false;             ///< whether everything else does, too
+  bool evaluated = false;             ///< whether the Flow's other quantities belong to x, too
   std::optional<Eigen::VectorXd> dz;  ///< velocity of the logits
   std::optional<double> entropy;
-  std::optional<Leading> leading;
+  std::optional<LeadingTriplet> leading;
   std::optional<double> rank;  ///< height of an event
 
  private:
