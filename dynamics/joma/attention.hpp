@@ -43,12 +43,13 @@ struct Attention {
     return {inverse(), offset, highest_exponent};
   }
 
-  /// d log(b_l)/dS_l before any softmax, in each token's own S_l; 0 where b_l is 0 or held.
+  /// d log(b_l)/dS_l before any softmax, with respect to the token's own S_l; 0 if b_l is 0 or
+  /// held.
   [[nodiscard]] double log_slope(double square) const;
 
   /// Overwrites S_l by b_l for exponential and linear attention.
   void apply(std::size_t count, double* values) const;
-  /// Sum and largest exponent of a softmax's piece, in which S_l is overwritten by exp(S_l/(2
+  /// Sum and largest exponent of one piece of a softmax, in which S_l is overwritten by exp(S_l/(2
   /// tau^2) - largest).
   struct Part {
     double largest = 0;

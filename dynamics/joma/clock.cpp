@@ -15,7 +15,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr int kPoints = 10;
 
-/// Gauss's rule with ten points on [-1, 1].
+/// Ten-point Gauss quadrature on [-1, 1].
 struct Rule {
   double node[kPoints];
   double weight[kPoints];
@@ -31,7 +31,7 @@ struct Rule {
 };
 
 // Panels of length 2 tau, for which ten points integrate a Gaussian to 1e-15. Distances beyond
-// thousands of tau only occur if rates held at highest_exponent cut them short.
+// thousands of tau occur only if rates held at highest_exponent cut them short.
 int panels_of(double width, double length, double tau) {
   return static_cast<int>(std::clamp(std::ceil(width * length / (2 * tau)), 1.0, 1000.0));
 }
@@ -39,14 +39,14 @@ int panels_of(double width, double length, double tau) {
 // Below x = 1/2 the singularity at the target is subtracted.
 constexpr double kHalf = 0.5;
 
-/// Whether the token has a clock, as far as its rates show.
+/// Whether the token's rates are never held, so that it may have a clock.
 bool has_clock(const Attention& attention, const Line& line) {
   const double reach = std::max(line.along * line.along, line.end() * line.end()) + line.across;
   return !(reach * attention.inverse() > attention.highest_exponent);
 }
 
 /// 1/g = exp(-S/(2 tau^2)) on a token's line, at x = e^{-s}.
-struct Slowness {
+struct InverseRate {
   double factor;
   Line line;
   double tau;
@@ -62,7 +62,7 @@ struct Slowness {
       double x[kPoints];
       double value[kPoints];
       for (int i = 0; i < kPoints; ++i) x[i] = middle + half * rule.node[i];
-      slownesses(kPoints, factor, line.along, line.length, line.across, x, value);
+      inverse_rates(kPoints, factor, line.along, line.length, line.across, x, value);
       for (int i = 0; i < kPoints; ++i) value[i] = rule.weight[i] * (value[i] - minus) / x[i];
       for (int i = 0; i < kPoints; ++i) sum += value[i];
     }
@@ -70,18 +70,20 @@ struct Slowness {
   }
 };
 
-/// In x = e^{-s}, which falls from 1 to 0: integral of dx / (x g(x)). The singular part near the
-/// target, 1/(x g(0)), gives a logarithm, and the remainder is smooth.
+/// Clock of exponential attention, in x = e^{-s}, which falls from 1 to 0: integral of dx / (x
+/// g(x)). The singular part near the target, 1/(x g(0)), gives a logarithm, and the remainder is
+/// smooth.
 double exponential_clock(const Attention& attention, const Line& line, double s) {
-  const Slowness slowness{attention.inverse(), line, attention.temperature};
+  const InverseRate inverse_rate{attention.inverse(), line, attention.temperature};
   const double now = math::exp(-s);
-  if (now >= kHalf) return slowness.integral(now, -math::expm1(-s), 0);
-  const double at_target = exponential(-(line.end() * line.end() + line.across) * slowness.factor);
-  return slowness.integral(kHalf, kHalf, 0) + (s - math::log(2.0)) * at_target +
-         slowness.integral(now, kHalf - now, at_target);
+  if (now >= kHalf) return inverse_rate.integral(now, -math::expm1(-s), 0);
+  const double at_target =
+      exponential(-(line.end() * line.end() + line.across) * inverse_rate.factor);
+  return inverse_rate.integral(kHalf, kHalf, 0) + (s - math::log(2.0)) * at_target +
+         inverse_rate.integral(now, kHalf - now, at_target);
 }
 
-/// With m the target on the line, C = across + c, R(u) = sqrt(u^2 + C):
+/// Clock of linear attention. With m the target on the line, C = across + c, R(u) = sqrt(u^2 + C):
 ///   integral du/((m - u) R(u)) = [ log N(u) - log|m - u| ] / R(m),  N(u) = C + m u + R(m) R(u)
 double linear_clock(const Attention& attention, const Line& line, double s) {
   const double C = line.across + attention.offset;
@@ -115,7 +117,7 @@ double clock_of(const Attention& attention, const Line& line, double progress) {
 
 namespace {
 
-/// Collects the panels of tokens, and adds their integrals to the clocks of those tokens.
+/// Collects the panels of tokens, and adds their integrals to the clocks of these tokens.
 class PanelList {
  public:
   PanelList(double factor, double tau, double* clocks)
@@ -141,8 +143,8 @@ class PanelList {
     static const Rule rule;
     double sums[kMost] = {};
     for (int i = 0; i < kPoints; ++i)
-      add_slownesses(size_, factor_, rule.node[i], rule.weight[i],
-                     {middle_, half_, minus_, along_, length_, across_}, sums);
+      add_inverse_rates(size_, factor_, rule.node[i], rule.weight[i],
+                        {middle_, half_, minus_, along_, length_, across_}, sums);
     for (std::size_t i = 0; i < size_; ++i) clocks_[owner_[i]] += half_[i] * sums[i];
     size_ = 0;
   }
@@ -171,7 +173,7 @@ void clocks_of(const Attention& attention, const Lines& lines, std::size_t first
   for (std::size_t begin = 0; begin < count; begin += kStretch) {
     const std::size_t size = std::min(kStretch, count - begin);
     double* clock = values + begin;
-    ways(size, clock, now, way);
+    progress_fractions(size, clock, now, way);
     for (std::size_t i = 0; i < size; ++i) {
       const Line line = lines.at(first + begin + i);
       at_target[i] = line.end() * line.end() + line.across;

@@ -5,8 +5,8 @@
 
 namespace popflow::joma {
 
-/// Clock of a token that is drawn to a target. With the token's progress s and g the attention
-/// before its softmax, without the offset in the exponent,
+/// Clock of a token that is drawn to a target. With the token's progress s, and g the attention
+/// before its softmax and without the offset in the exponent, the integral
 ///
 ///   integral_0^s ds'/g(s')  =  (one node)  integral_{v(0)}^{v} du / ((mu - u) e^{u^2/(2 tau^2)})
 ///

@@ -9,7 +9,7 @@ namespace popflow::joma {
 
 namespace {
 
-/// The y with erf(y) = `level`, |level| <= 1/2.
+/// y with erf(y) = `level`, |level| <= 1/2.
 double inverse_erf(double level) {
   const double slope_at_0 = 2 / std::sqrt(M_PI);
   double y = level / slope_at_0;
@@ -18,12 +18,12 @@ double inverse_erf(double level) {
   return y;
 }
 
-/// The y with erfc(y) = `left`, 0 < left <= 1/2.
+/// y with erfc(y) = `left`, 0 < left <= 1/2.
 double inverse_erfc(double left) {
   // erfc(y) < e^(-y^2)/(y sqrt(pi)) gives a start within a fifth.
   const double above = std::sqrt(-math::log(left));
   double y = std::sqrt(-math::log(left * above * std::sqrt(M_PI)));
-  // Newton's method for the logarithm, which is nearly a parabola.
+  // Applies Newton's method to the logarithm, which is nearly a parabola.
   for (int i = 0; i < 5; ++i) {
     const double here = math::erfc(y);
     y += math::log(here / left) * here / (2 / std::sqrt(M_PI) * math::exp(-y * y));
@@ -57,7 +57,7 @@ double progress_at(const Attention& attention, const Line& line, double t) {
   const double unit = M_SQRT2 * attention.temperature;
   const double start = line.along / unit;
   const double way = rate * t * line.length / attention.temperature * std::sqrt(2 / M_PI);
-  // erf(y) = erf(start) + way, inverted from the side without cancellation.
+  // erf(y) = erf(start) + way, inverted by the function that does not cancel.
   const double level = math::erf(start) + way;
   double y = 0;
   if (level > 0.5) {

@@ -7,9 +7,9 @@
 /// attention.
 namespace popflow::joma {
 
-/// Time at which a token with exponential attention blows up; infinite if it does not. On its line,
-/// with the along and across of v0: t* = e^{-c - across/(2 tau^2)} tau sqrt(pi/2) erfc(along/(sqrt
-/// 2 tau)) / length.
+/// Time at which a token with exponential attention blows up; infinite if it does not. With the
+/// components along and across the token's line of v0, t* = e^{-c - across/(2 tau^2)} tau
+/// sqrt(pi/2) erfc(along/(sqrt 2 tau)) / length.
 double blow_up_time(const Attention& attention, const Line& line);
 
 /// Progress s(t) = (y - along)/length of a token, where y obeys dy/dt = length b(y^2 + across); NaN

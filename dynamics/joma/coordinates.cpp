@@ -83,7 +83,7 @@ class Full : public Coordinates {
   }
 
   void progress(const double* x, std::size_t begin, std::size_t end, double* out) const override {
-    // Smaller deviations are dominated by the integrator's tolerance and do not show e^{-s}.
+    // Smaller deviations are dominated by the integrator's tolerance and do not determine e^{-s}.
     constexpr double kLost = 1e-6;
     std::vector<double> now(end - begin, 0.0);
     std::vector<double> first(end - begin, 0.0);
@@ -121,7 +121,7 @@ class Full : public Coordinates {
   }
 
   void from_progress(const double* s, double* x) const override {
-    // Closed forms exist for drives.
+    // Closed forms exist for drives only.
     for (Eigen::Index k = 0; k < problem_.goal.rows(); ++k)
       for (Eigen::Index l = 0; l < problem_.goal.cols(); ++l)
         x[k * problem_.goal.cols() + l] = start_.v0(k, l) + start_.ahead(k, l) * s[l];

@@ -11,11 +11,12 @@
 
 namespace popflow::joma {
 
-/// Start and direction of the flow: v_kl moves on the line v0 + E ahead, with the same E(t) for all
+/// Start and direction of the flow: v_kl moves on the line v0 + E ahead. E(t) is the same for all
 /// nodes of a token, because they share its attention.
 struct Start {
   Matrix v0;
-  bool standard = true;  ///< all entries equal --init, so the file need not contain them
+  bool standard = true;  ///< whether all entries equal --init, so that the file need not contain
+                         ///< them
   Matrix ahead;          ///< mu - v0 (target) or Delta (drive)
 };
 
@@ -37,7 +38,7 @@ struct Lines {
   [[nodiscard]] Line at(std::size_t l) const { return {along[l], length[l], across[l]}; }
 };
 
-/// S_l of the tokens from `begin` on, whose progress is in x, with targets or drives.
+/// S_l of the tokens from `begin` on, with targets or drives; x holds their progress.
 void squares_of_progress(const Lines& lines, bool has_target, std::size_t begin,
                          std::span<const double> x, double* out);
 /// Progress at which v_kl passes 90% of mu_kl (nodes x tokens): 1 - (1 - v0/mu) e^{-s} = 0.9. NaN
@@ -52,7 +53,7 @@ class Coordinates {
   [[nodiscard]] virtual std::size_t size() const = 0;
   virtual void start(double* x) const = 0;
 
-  // For tokens [begin, end), written from out[0] on.
+  // The functions below treat the tokens [begin, end) and write from out[0] on.
   /// S_l = sum_k v_kl^2
   virtual void squares(const double* x, std::size_t begin, std::size_t end, double* out) const = 0;
   /// S_l with the same bits as squares(), and (dS_l/dt) / (2 b_l) = sum_k v_kl F_kl
@@ -76,7 +77,7 @@ class Coordinates {
   /// d(dx/dt)/dx from b and its derivative by_square(l, l') = db_l/dS_l'.
   virtual void jacobian(const double* x, const Eigen::VectorXd& b, const Eigen::MatrixXd& by_square,
                         Eigen::Ref<Eigen::MatrixXd> j) const = 0;
-  /// Exact state for given progress of all tokens.
+  /// Exact state, given the progress of all tokens.
   virtual void from_progress(const double* s, double* x) const = 0;
 };
 

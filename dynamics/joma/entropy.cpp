@@ -40,7 +40,7 @@ double AttentionEntropy::at(std::span<const double> x) const {
   const Reference ref = reference(x);
   if (attention_.kind == Attention::Kind::linear && !(ref.square + attention_.offset > 0))
     return std::numeric_limits<double>::quiet_NaN();
-  // Sums over all tokens but the reference, in units of its weight.
+  // Sums over all tokens except the reference, in units of the reference's weight.
   std::vector<EntropySums<double>> parts(pieces());
   in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {
     double squares[kStretch];
@@ -87,7 +87,7 @@ EntropyRate<double> AttentionEntropy::rate(std::span<const double> x) const {
     shares(1, ref, &square, &w, &p);
     rates(1, ref, &square, &growth, &w, &p, &ref_rate);
   }
-  // Linear attention knows its logarithms up to the rounding of 1.
+  // The logarithms of linear attention are known up to the rounding of 1.
   const double factor = attention_.kind == Attention::Kind::linear ? 0 : attention_.inverse();
   std::vector<EntropySums<double>> parts(pieces());
   in_pieces(workers_, tokens_, [&](std::size_t begin, std::size_t end, std::size_t piece) {

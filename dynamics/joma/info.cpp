@@ -15,72 +15,75 @@ constexpr double kMostTokens = 8589934592.0;  // 2^33, the length of a random st
 constexpr const char* kPaper = "arXiv 2310.00535";
 
 constexpr const char* kEquations =
-    R"(Model. K hidden nodes with token-space weights v_k over M contextual tokens, above an attention
-layer. JoMA's theorem 1 makes the attention logits a function of the weights, so that attention
-drops out of the joint flow and leaves a flow of v alone. What the data would say is given: a drive
-Delta or a target mu for every node and token.
+    R"(Model. K hidden nodes with token-space weights v_k over M contextual tokens, above an
+attention layer. JoMA's theorem 1 makes the attention logits a function of the weights. The
+attention then drops out of the joint flow and leaves a flow of v alone. The data enter as a given
+drive Delta or a given target mu for every node and token.
 
 Flow, with b_l the attention to token l, tau the temperature and c the offset:
   dv_kl/dt = F_kl b_l
   F_kl = Delta_kl          --activation linear: a constant drive
-  F_kl = mu_kl - v_kl      --activation nonlinear: drawn to a target
+  F_kl = mu_kl - v_kl      --activation nonlinear: attraction to a target
   S_l  = sum_k v_kl^2
   b_l  = exp(S_l/(2 tau^2) + c)   --attention exp
   b_l  = the softmax of that over l (c drops out)   --attention softmax
   b_l  = sqrt(S_l + c), c >= 0    --attention linear
-tau means what it does in joma-joint, e^{z/tau} with z = S/(2 tau). There is no loss here: it was
-eliminated with the attention.
+tau has the meaning that it has in joma-joint, e^{z/tau} with z = S/(2 tau). There is no loss,
+because it was eliminated with the attention.
 
 Coordinates, both exact:
   reduced   All nodes share a token's attention, so with s_l = integral of b_l over time
               v_kl = v0_kl + s_l Delta_kl                      (drive)
               v_kl = mu_kl - (mu_kl - v0_kl) e^{-s_l}          (target)
-            one number a token however many nodes there are. Near a target s_l grows evenly while
-            mu - v falls below every rounding: no stiffness, and no digit lost.
+            The state has one number per token, for any number of nodes. Near a target s_l grows
+            evenly, while mu - v falls below any rounding error: the flow is not stiff, and no
+            digits are lost.
   full      v itself, or v - mu with targets. A step of --method euler is then a gradient step.
-            Those of --mode sde, whose noise leaves the lines of the reduced ones.
+            --mode sde needs these coordinates, because noise leaves the lines of the reduced ones.
 
 Sampled model. None: drives and targets stand for the data, and no sample has a gradient. So --mode
-sgd and, in --mode sde, --noise batch and diagonal are refused; --noise isotropic adds noise-scale
-sqrt(eta/B) dW to every v_kl. With noise the exact results below do not hold, and clock_spread tells
-how far noise has moved the clocks apart. How far SGD is from the integrated flow is seen with
+sgd and, in --mode sde, --noise batch and diagonal are refused. --noise isotropic adds noise-scale
+sqrt(eta/B) dW to every v_kl. With noise the exact results below do not hold, and clock_spread
+measures how far noise has moved the clocks apart. To compare SGD with the integrated flow, use
 joma-joint: popflow compare joma-joint --rungs flow,integrated,sgd.
 
 Data.
   uniform   drives or targets independent and uniform on [target-min, target-max]
   tree      tokens are the 2^depth leaves of a binary latent tree with edge correlation rho and
-            marginals 1/2; the query m of node k is leaf k. Then Pr(l=1 | m=1) = (1 + rho^(2H))/2,
-            H the height of the lowest common ancestor of l and m, and 1 for l = m, is the drive or
-            target: tokens that share a near ancestor with the query are learned first.
-A problem file holds drive (activation linear) or target (nonlinear), (token) or (node, token), and
-perhaps v0(node, token).
+            marginals 1/2; the query m of node k is leaf k. The drive or target is
+            Pr(l=1 | m=1) = (1 + rho^(2H))/2, with H the height of the lowest common ancestor of l
+            and m, and 1 for l = m. Tokens that share a near ancestor with the query are learned
+            first.
+A problem file holds drive (activation linear) or target (nonlinear), of shape (token) or
+(node, token), and optionally v0(node, token).
 
-Exact results, for one node (for several along the line on which v_l moves).
-  drive, exp: erf(v/(sqrt 2 tau)) = erf(v0/(sqrt 2 tau)) + sqrt(2/pi) e^c Delta t/tau, so that v_l
-    blows up at t* = e^-c tau sqrt(pi/2) (1 - sign(Delta) erf(v0/(sqrt 2 tau)))/|Delta|: such a run
-    ends as diverged. blow_up_time is the first of them, and the default end 95% of it.
-  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)); no blow-up, nor with softmax.
-  target: the clock, integral over u from v0 to v of du/((mu - u) exp(u^2/(2 tau^2))), is the same
-    for all tokens at all times: e^c t with exp attention; for linear attention, with sqrt(u^2 + c)
-    in place of the exponential, t; with softmax the integral of dt over the sum of exponentials.
-    A token that starts at its target stays and has no clock.
+Exact results, for one node (for several nodes, along the line on which v_l moves).
+  drive, exp: erf(v/(sqrt 2 tau)) = erf(v0/(sqrt 2 tau)) + sqrt(2/pi) e^c Delta t/tau, so v_l blows
+  up
+    at t* = e^-c tau sqrt(pi/2) (1 - sign(Delta) erf(v0/(sqrt 2 tau)))/|Delta|. Such a run ends as
+    diverged. blow_up_time is the first of these times, and the default end is 95% of it.
+  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)). It does not blow up, nor does
+  softmax. target: the clock, integral over u from v0 to v of du/((mu - u) exp(u^2/(2 tau^2))), is
+  the same
+    for all tokens at all times. It is e^c t for exp attention, and the integral of dt over the sum
+    of exponentials for softmax. For linear attention sqrt(u^2 + c) replaces the exponential, and
+    the clock is t. A token that starts at its target stays there and has no clock.
   target, exp: near its target token l relaxes at the rate exp(mu_l^2/(2 tau^2) + c), so the rates
     of two tokens have the ratio exp((mu_1^2 - mu_2^2)/(2 tau^2)): salient tokens come first.
 
-What to expect. With targets from small starts attention first gathers on the salient tokens, which
-grow fastest, and spreads again when the others follow: the entropy falls and rises. With softmax the
-others follow at a rate of about exp(-S/(2 tau^2)) with the first token's S, which is a sum over
-nodes: with the default targets and five nodes or more the entropy falls below 1e-5 and is still
-there at t = 1e6. With drives of one sign from equal small starts it only falls.
+What to expect. With targets and small starts attention first gathers on the salient tokens, which
+grow fastest, and spreads again when the other tokens follow: the entropy falls and rises. With
+softmax the others follow at a rate of about exp(-S/(2 tau^2)) with the first token's S, which is a
+sum over nodes: with the default targets and five nodes or more the entropy falls below 1e-5 and is
+still there at t = 1e6. With drives of one sign and equal small starts the entropy only falls.
 
-Targets with S/(2 tau^2) above 33 (exp attention). From a small start such a token comes from 8 tau
-to its target in less time than the rounding of t. Its rate is then held at e^27, or, where tokens
-start with an S0 of that size, at e^(27 + S0/(2 tau^2)) for the largest of these, but at e^130 at most
-(from 14 tau on). That moves time_to_90 by less than 4e-12 mu/tau of itself: by 2e-8 for a target of
-5000 tau. Held tokens are left out of clock_spread.
-So are, in full coordinates, tokens within 1e-6 of the way of their target: that far v no longer
-tells their clock, and late in a run clock_spread is that of the slowest tokens. reduced has no such
-end.)";
+Targets with S/(2 tau^2) above 33 (exp attention). From a small start such a token moves from 8 tau
+to its target in less time than the rounding of t. Its rate is then held at e^27 or, if tokens start
+with an S0 of this size, at e^(27 + S0/(2 tau^2)) for the largest of these, but at most at e^130
+(from 14 tau on). This changes time_to_90 by a relative amount below 4e-12 mu/tau: 2e-8 for a target
+of 5000 tau. clock_spread leaves out such tokens. In full coordinates it also leaves out tokens
+within 1e-6 of the way of their target, because v no longer determines their clock there; late in a
+run it then covers only the slowest tokens. Reduced coordinates have no such limit.)";
 
 ParameterTable parameters() {
   const Condition drawn{.option = "problem", .absent = true};
@@ -101,12 +104,12 @@ ParameterTable parameters() {
   t.push_back({.name = "activation",
                .kind = Kind::word,
                .default_text = "linear",
-               .meaning = "constant drives, or targets (F = mu - v)",
+               .meaning = "linear: constant drives; nonlinear: targets (F = mu - v)",
                .words = {"linear", "nonlinear"}});
   t.push_back({.name = "attention",
                .kind = Kind::word,
                .default_text = "exp",
-               .meaning = "how attention follows from sum_k v_kl^2",
+               .meaning = "attention as a function of sum_k v_kl^2",
                .symbol = "b",
                .words = {"exp", "softmax", "linear"}});
   t.push_back({.name = "temperature",
@@ -126,7 +129,7 @@ ParameterTable parameters() {
   t.push_back({.name = "data",
                .kind = Kind::word,
                .default_text = "uniform",
-               .meaning = "where drives or targets come from",
+               .meaning = "source of the drives or targets",
                .words = {"uniform", "tree"},
                .where = {drawn}});
   t.push_back({.name = "target-min",
@@ -164,14 +167,15 @@ ParameterTable parameters() {
       {.name = "coordinates",
        .kind = Kind::word,
        .default_text = "",
-       .meaning = "state of the flow; both are exact, euler's steps are the paper's in full, which "
-                  "is the only one with noise",
+       .meaning =
+           "state of the flow, both exact. In full, steps of euler are the paper's, and noise is "
+           "possible",
        .words = {"reduced", "full"},
-       .default_note = "reduced; full where there is noise"});
+       .default_note = "reduced; with noise full"});
   return t;
 }
 
-/// Same as Joma::capabilities(), for a problem that is not in a file.
+/// Whether Joma::capabilities() has lanes, for a problem that is not in a file.
 bool has_lanes(const Parameters& own) {
   if (own.has("coordinates") && own.word("coordinates") != "reduced") return false;
   const bool tree = own.word("data") == "tree";
@@ -208,10 +212,10 @@ SystemInfo make_info() {
                     paper + ", section 4"}};
   info.problem = {{"drive",
                    {"node", "token"},
-                   "constant drives; says activation linear. A vector (token) is for one node"},
+                   "constant drives; implies activation linear. A vector (token) is for one node"},
                   {"target",
                    {"node", "token"},
-                   "targets; says activation nonlinear. A vector (token) is for one node"},
+                   "targets; implies activation nonlinear. A vector (token) is for one node"},
                   {"v0", {"node", "token"}, "start of v (optional)"}};
   info.unreduced = {{"coordinates", "full"}};
   info.flow_in_lanes = has_lanes;
@@ -220,8 +224,9 @@ SystemInfo make_info() {
       "target; clock_spread";
   info.figure_of_sweeps = "time_to_90 entropy_minimum attention_entropy";
   info.end =
-      "targets: when e^-5 of every way is left, with softmax at most 1e6; drives: 95% of the first "
-      "blow-up's time with exp attention, otherwise until weights are large";
+      "targets: when e^-5 of each distance remains, with softmax at most 1e6; drives: 95% of the "
+      "first "
+      "blow-up time with exp attention, otherwise when weights are large";
   return info;
 }
 
@@ -232,7 +237,8 @@ const BoundTable<ObservableInfo, Evaluation>& observable_table() {
   static const BoundTable<ObservableInfo, Evaluation> table(
       {{{"attention_entropy", "H", "entropy in nats of b normalised to sum 1", source},
         [](const Evaluation& x) { return x.entropy; }},
-       {{"effective_tokens", "exp(H)", "number of tokens that share the attention", source},
+       {{"effective_tokens", "exp(H)", "effective number of tokens that share the attention",
+         source},
         [](const Evaluation& x) { return math::exp(x.entropy); }},
        {{"learned_min", "min v/mu", "smallest learned part of a target (NaN without targets)",
          source},
@@ -254,7 +260,8 @@ const BoundTable<EventInfo, EntropyRate<double>>& event_table() {
       {{{"entropy_falls", "the attention's entropy begins to fall, by 0.001 or more", "",
          kStandsOut},
         falling},
-       {{"entropy_minimum", "it begins to rise again, by 0.001 or more: the entropy's minimum",
+       {{"entropy_minimum",
+         "the attention's entropy begins to rise again, by 0.001 or more: its minimum",
          "entropy_falls", kStandsOut},
         rising}});
   return table;

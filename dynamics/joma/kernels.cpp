@@ -7,7 +7,8 @@ namespace popflow::joma {
 
 namespace {
 
-// Separate sums, added in order: bit-for-bit identical however the compiler vectorises.
+// Separate sums, added in order, so that results are bit-for-bit identical however the compiler
+// vectorises.
 constexpr std::size_t kLanes = 8;
 
 double total(const double (&lanes)[kLanes]) {
@@ -83,17 +84,17 @@ POPFLOW_WIDEST void target_values(std::size_t count, const double* __restrict__ 
   }
 }
 
-POPFLOW_WIDEST void slownesses(std::size_t count, double factor, double along, double length,
-                               double across, const double* __restrict__ x,
-                               double* __restrict__ out) {
+POPFLOW_WIDEST void inverse_rates(std::size_t count, double factor, double along, double length,
+                                  double across, const double* __restrict__ x,
+                                  double* __restrict__ out) {
   for (std::size_t i = 0; i < count; ++i) {
     const double y = along + length * (1 - x[i]);
     out[i] = exponential(-(y * y + across) * factor);
   }
 }
 
-POPFLOW_WIDEST void add_slownesses(std::size_t count, double factor, double node, double weight,
-                                   const Panels& panels, double* __restrict__ sums) {
+POPFLOW_WIDEST void add_inverse_rates(std::size_t count, double factor, double node, double weight,
+                                      const Panels& panels, double* __restrict__ sums) {
   const double* __restrict__ middle = panels.middle;
   const double* __restrict__ half = panels.half;
   const double* __restrict__ minus = panels.minus;
@@ -107,8 +108,8 @@ POPFLOW_WIDEST void add_slownesses(std::size_t count, double factor, double node
   }
 }
 
-POPFLOW_WIDEST void ways(std::size_t count, const double* __restrict__ s, double* __restrict__ now,
-                         double* __restrict__ way) {
+POPFLOW_WIDEST void progress_fractions(std::size_t count, const double* __restrict__ s,
+                                       double* __restrict__ now, double* __restrict__ way) {
   for (std::size_t i = 0; i < count; ++i) {
     now[i] = exponential(-s[i]);
     way[i] = -exponential_m1(-s[i]);

@@ -6,7 +6,7 @@
 
 namespace popflow::joma {
 
-// Inner loops: exponentials of whole arrays, in the machine's widest vectors, bit-for-bit identical
+// Inner loops: exponentials of whole arrays in the machine's widest vectors, bit-for-bit identical
 // for every width.
 
 /// values[i] = exp(min(factor values[i], highest) + c)
@@ -23,13 +23,13 @@ void target_squares(std::size_t count, const double* along, const double* length
 void target_motions(std::size_t count, const double* along, const double* length, const double* s,
                     double* squares, double* growths);
 
-/// v = goal - e^{-s} ahead, computed from v0 where that is nearer.
+/// v = goal - e^{-s} ahead, computed from v0 if v is nearer to v0.
 void target_values(std::size_t count, const double* goal, const double* v0, const double* ahead,
                    const double* s, double* out);
 
 /// out[i] = exp(-factor ((along + length (1 - x[i]))^2 + across))
-void slownesses(std::size_t count, double factor, double along, double length, double across,
-                const double* x, double* out);
+void inverse_rates(std::size_t count, double factor, double along, double length, double across,
+                   const double* x, double* out);
 
 /// Panels of the clocks' integrals, each on a token's line, as a structure of arrays.
 struct Panels {
@@ -38,10 +38,10 @@ struct Panels {
   const double *along, *length, *across;  ///< the line
 };
 /// Adds `weight` times (1/g(x) - minus)/x at x = middle + node half to the sums of all panels.
-void add_slownesses(std::size_t count, double factor, double node, double weight,
-                    const Panels& panels, double* sums);
+void add_inverse_rates(std::size_t count, double factor, double node, double weight,
+                       const Panels& panels, double* sums);
 /// now = e^{-s} and way = 1 - e^{-s}.
-void ways(std::size_t count, const double* s, double* now, double* way);
+void progress_fractions(std::size_t count, const double* s, double* now, double* way);
 
 /// Largest value; NaN counts as 0.
 double largest(std::size_t count, const double* values);
@@ -53,12 +53,12 @@ void exponential_shares(std::size_t count, double factor, double reference, cons
 void root_shares(std::size_t count, double c, double reference, const double* squares, double* w,
                  double* p);
 
-/// Sums over tokens, in a fixed order of its own: w is known up to the rounding of (squares +
-/// reference) factor, or of 1.
+/// Sums over tokens, in a fixed order. w is known up to the rounding of (squares + reference)
+/// factor, or of 1.
 EntropySums<double> entropy_rate_sums(std::size_t count, const double* w, const double* p,
                                       const double* rates, const double* squares, double factor,
                                       double reference, double reference_rate);
-/// Only the sums for the entropy: p and w (which sums p w).
+/// Only the sums for the entropy: of p and of p w.
 EntropySums<double> entropy_sums(std::size_t count, const double* w, const double* p);
 
 }  // namespace popflow::joma

@@ -18,8 +18,8 @@ struct ReducedProblem {
   const Attention& attention;
 };
 
-/// Largest number of tokens for which lanes pay off: more tokens fill vector registers by
-/// themselves. All targets are checked after every step.
+/// Largest number of tokens for which lanes pay off: more tokens fill vector registers without
+/// lanes. All targets are checked after every step.
 inline constexpr std::size_t kMostTokensInLanes = 32;
 inline constexpr std::size_t kMostTargetsInLanes = 256;
 
@@ -29,7 +29,8 @@ inline bool fit_lanes(std::size_t tokens, std::size_t targets_each) {
 }
 
 /// Formulas of the flow, its events with their heights, and its passages for many trajectories at
-/// once. Other numbers of tokens or nodes have other sizes; held rates have other formulas.
+/// once. Problems with other numbers of tokens or nodes have other sizes; held rates have other
+/// formulas.
 LaneFormulas reduced_lanes(const ReducedProblem& of);
 /// Parameters of the formulas.
 void reduced_parameters(const ReducedProblem& problem, std::span<double> of);

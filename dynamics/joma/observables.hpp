@@ -6,7 +6,7 @@
 
 namespace popflow::joma {
 
-/// Evaluation of a state, from one pass over its tokens for each part.
+/// Evaluation of a state for the observables; each part needs one pass over the tokens.
 struct Evaluation {
   double entropy = 0;  ///< entropy of the attention
   double learned_min = 0;
@@ -22,16 +22,16 @@ struct EntropyRate {
   Number slope;     ///< d entropy/dt
   Number noise;     ///< rounding error of `slope`
   Condition even;   ///< all tokens have the same attention: the entropy is at its maximum
-  Condition falls;  ///< whether the entropy then falls, because rates differ among tokens
+  Condition falls;  ///< whether the entropy would then fall, because rates differ among tokens
 };
 
-/// Becomes positive where the entropy begins to fall.
+/// Event function that becomes positive when the entropy begins to fall.
 template <class Number>
 POPFLOW_MATH_INLINE Number falling(const EntropyRate<Number>& rate) {
   const Number at_maximum = math::select(rate.falls, Number(1), Number(-1));
   return math::select(rate.even, at_maximum, -rate.slope - rate.noise);
 }
-/// Becomes positive where the entropy begins to rise.
+/// Event function that becomes positive when the entropy begins to rise.
 template <class Number>
 POPFLOW_MATH_INLINE Number rising(const EntropyRate<Number>& rate) {
   return rate.slope - 2 * rate.noise;

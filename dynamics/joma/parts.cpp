@@ -7,7 +7,7 @@ namespace popflow::joma {
 
 namespace {
 
-/// Size of a part whose tokens jump, each in hundreds of steps while most of the others rest: as
+/// Size of a part whose tokens jump, each in hundreds of steps while most other tokens rest: as
 /// small as vectors allow.
 constexpr std::size_t kJumping = 32;
 bool jump(const Problem& problem, const Attention& attention, double peak_exponent) {
@@ -25,8 +25,8 @@ void by_stretches(std::size_t size, Workers& workers, std::size_t n, Body&& body
               [&](std::size_t task) { body(task * size, std::min(n, (task + 1) * size)); });
 }
 
-/// Order by how far a target draws a token, or how fast a drive moves it: the property that makes
-/// attention grow and steps short.
+/// Order of the tokens by the length of their lines: how far a target draws a token, or how fast a
+/// drive moves it. Long lines make attention grow and steps short.
 std::vector<std::size_t> by_length(const Lines& lines, Workers& workers) {
   const std::size_t n = lines.size();
   std::vector<std::pair<double, std::size_t>> tokens(n);

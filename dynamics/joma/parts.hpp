@@ -12,9 +12,9 @@
 
 namespace popflow::joma {
 
-/// The reduced flow without interaction between tokens, or with softmax in a rescaled time without
-/// it. dx/dt of a token depends on that token alone; neighbours move about equally far.
-/// `peak_exponent` is the largest S/(2 tau^2) of any token.
+/// The reduced flow without interaction between tokens; with softmax this holds in a rescaled time.
+/// dx/dt of a token depends on this token alone; neighbours move about equally far. `peak_exponent`
+/// is the largest S/(2 tau^2) of any token.
 class Parts : public Separable {
  public:
   Parts(const Problem& problem, const Start& start, const Lines& lines, const Attention& attention,
@@ -35,8 +35,8 @@ class Parts : public Separable {
   Attention attention_;
   std::size_t part_size_;
   std::vector<std::size_t> order_;
-  Lines lines_;    ///< in this order
-  Matrix levels_;  ///< in this order, too; empty without targets
+  Lines lines_;    ///< in the order of the parts
+  Matrix levels_;  ///< in the order of the parts; empty without targets
 };
 
 }  // namespace popflow::joma

@@ -56,7 +56,7 @@ Problem Reader::read() {
   Problem problem;
   problem.has_target = has("target");
   if (problem.has_target && has("drive"))
-    throw wrong("holds both target and drive; a problem has one of them");
+    throw wrong("holds both target and drive; a problem has only one of them");
   const std::string goal = problem.has_target ? "target" : "drive";
   problem.goal = table(goal);
   if (!has("v0")) return problem;

@@ -30,10 +30,10 @@ Problem make_problem(const Ingredients& from);
 Matrix draw_uniform(Eigen::Index nodes, Eigen::Index tokens, double low, double high,
                     std::uint64_t seed);
 
-/// Pr(l = 1 | m = 1) for the leaves l of a binary latent tree of `depth` levels whose edges have
-/// correlation rho and whose variables all have marginal 1/2; the query m of node k is leaf k (from
-/// 0 again where there are more nodes than leaves). With H the height of the lowest common ancestor
-/// it is (1 + rho^(2H))/2, and 1 for l = m. Shape (node, token).
+/// Pr(l = 1 | m = 1) for the leaves l of a binary latent tree of `depth` levels, whose edges have
+/// correlation rho and whose variables have marginal 1/2. The query m of node k is leaf k (from 0
+/// again if there are more nodes than leaves). With H the height of the lowest common ancestor, the
+/// probability is (1 + rho^(2H))/2, and 1 for l = m. Shape (node, token).
 Matrix tree_probabilities(Eigen::Index nodes, int depth, double rho);
 
 }  // namespace popflow::joma

@@ -21,7 +21,7 @@ using Kind = Attention::Kind;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// By the default end, the last tokens have learned all but e^-5 of their targets.
+// At the default end the last tokens have learned all but e^-5 of their targets.
 constexpr double kLearned = 5;
 // With softmax, slow tokens can take e^100 times as long as fast ones: the default end ignores
 // them.
@@ -60,11 +60,12 @@ Capabilities Joma::capabilities() const {
   Capabilities can{
       .jacobian = this,
       .events = this,
-      .sampled = Lacking{
-          "joma has no data model, its drives and targets stand for the data; 'popflow compare "
-          "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
+      .sampled =
+          Lacking{"joma has no data model, because its drives and targets stand for the data; "
+                  "'popflow compare "
+                  "joma-joint --rungs flow,integrated,sgd' compares this flow with sampled SGD"}};
   can.no_other_rule =
-      "the attention follows from the weights along gradient flow alone; joma-joint trains both";
+      "the attention follows from the weights only along gradient flow; joma-joint trains both";
   if (parts_) can.separable = parts_.get();
   can.jumps = std::isfinite(attention_.highest_exponent);
   if (!reduced_)
@@ -78,8 +79,9 @@ Capabilities Joma::capabilities() const {
   if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
   if (reduced_)
     can.no_noise =
-        "with noise only --coordinates full is exact: noise moves each v_kl on its own, off the "
-        "line that --coordinates reduced keeps to";
+        "with noise only --coordinates full is exact, because noise moves each v_kl off the line "
+        "of "
+        "--coordinates reduced";
   return can;
 }
 
@@ -95,8 +97,8 @@ double Joma::peak_exponent() const {
   return peak;
 }
 
-/// Exponent where the slowest token is slowest on its way to a target: the largest of the tokens'
-/// minima of S/(2 tau^2).
+/// Exponent at which the slowest token is slowest on its way to a target: the largest of the
+/// tokens' minima of S/(2 tau^2).
 double Joma::slowest_exponent() const {
   double slowest = 0;
   for (std::size_t l = 0; l < tokens(); ++l) {
@@ -109,10 +111,10 @@ double Joma::slowest_exponent() const {
   return slowest;
 }
 
-/// A target far beyond 8 tau is reached within the rounding of the time that the token took to
-/// reach 8 tau. Such rates are held at e^27 times those where a token is slowest: the token then
-/// still passes 90% of its target within 4e-12 mu/tau of the right time, with steps of feasible
-/// size.
+/// Holds rates of tokens with distant targets. A target far beyond 8 tau is reached within the
+/// rounding of the time that the token took to reach 8 tau. Such rates are held at e^27 times those
+/// at which a token is slowest. The token still passes 90% of its target within 4e-12 mu/tau of the
+/// right time, with steps of feasible size.
 void Joma::hold_rates() {
   if (attention_.kind != Kind::exponential) return;
   const double peak = peak_exponent();
@@ -121,13 +123,14 @@ void Joma::hold_rates() {
     if (peak > kJumpsBeyond) attention_.highest_exponent = std::min(27 + slowest_exponent(), kMost);
   } else if (peak > 300) {
     throw UsageError("the start has attention e^" + shortest(two_digits(peak)) +
-                     ": the flow blows up at a time indistinguishable from 0; use a smaller "
+                     ": the flow blows up at a time that rounds to 0; use a smaller "
                      "start, a larger --temperature or --attention softmax");
   }
 }
 
-/// With softmax, tokens are independent in the rescaled time of exponential attention. But in that
-/// time drives blow up, and tokens drawn far jump, which takes many more steps than in t.
+/// Whether parts have their own step sizes. With softmax, tokens are independent in the rescaled
+/// time of exponential attention. But drives blow up in this time, and tokens with distant targets
+/// jump, which takes many more steps than in t.
 bool Joma::in_parts() const {
   return attention_.kind != Kind::softmax ||
          (problem_.has_target && peak_exponent() <= kJumpsBeyond);
@@ -412,8 +415,8 @@ std::vector<Note> Joma::notes() const {
   std::vector<Note> notes;
   if (attention_.kind == Kind::softmax && default_end() == kLongestEnd)
     notes.push_back(
-        {"the slowest tokens are learned later than the default end, t = 1e6: softmax attention is "
-         "nearly all on others"});
+        {"the slowest tokens are learned later than the default end, t = 1e6, because they have "
+         "almost no softmax attention; a larger --t-end shows them"});
   if (!shape_.constants.empty()) {
     std::ostringstream text;
     text << "attention blows up at t = " << first_blow_up();
@@ -421,11 +424,13 @@ std::vector<Note> Joma::notes() const {
   }
   if (std::isfinite(attention_.highest_exponent))
     notes.push_back(
-        {"some targets lie so far beyond --temperature that tokens jump to them: rates are held at "
-         "e^" +
+        {"some targets are so large, relative to --temperature, that tokens jump to them: rates "
+         "are "
+         "held at e^" +
          shortest(two_digits(attention_.highest_exponent)) +
-         ", which moves a jump by less than 2e-8 of its time for targets up to 5000 times that, "
-         "and such tokens have no clock"});
+         ", which changes the time of a jump by less than 2e-8 of it for targets up to 5000 times "
+         "the "
+         "temperature; such tokens have no clock"});
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;
     std::size_t stopped = 0;
@@ -438,14 +443,15 @@ std::vector<Note> Joma::notes() const {
     }
     if (idle > 0)
       notes.push_back({std::to_string(idle) +
-                       " tokens start at 0, where linear attention without --offset is 0: they "
+                       " tokens start at 0, where linear attention without --offset is 0, and "
                        "never move"});
     if (stopped > 0)
-      notes.push_back({std::to_string(stopped) +
-                           " tokens are drawn through 0, where linear attention without --offset "
-                           "is 0: they come near it and stay, but for steps whose errors take them "
-                           "across, at times that mean nothing",
-                       true});
+      notes.push_back(
+          {std::to_string(stopped) +
+               " tokens are drawn towards the other side of 0, where linear attention "
+               "without --offset is 0. They should stop there; if numerical errors carry "
+               "them across, the times are meaningless. Choose --offset above 0",
+           true});
   }
   return notes;
 }

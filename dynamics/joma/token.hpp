@@ -7,8 +7,9 @@
 #include "numerics/exponential.hpp"
 #include "popflow/math.hpp"
 
-/// Arithmetic of a token, for any type of number. Inlined, so that it is vectorised over the tokens
-/// of one trajectory in `kernels`; in `lanes` a number is a Pack of many trajectories.
+/// Arithmetic of a token, for any type of number. All functions are inlined, so that they are
+/// vectorised over the tokens of one trajectory in `kernels`; in `lanes` a number is a Pack of many
+/// trajectories.
 namespace popflow::joma {
 
 /// S of a token without `across`, and (dS/dt) / (2 b).
@@ -87,7 +88,7 @@ POPFLOW_MATH_INLINE Share<Number> root_share(const Number& ratio) {
           math::sqrt(math::select(counts, ratio, Number(0)))};
 }
 
-/// Share from S and the reference's S; rates are held alike for both.
+/// Share of a token from its S and the reference's S; rates are held in the same way for both.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Share<Number> share_of(const AttentionNumbers<Number>& of, const Number& square,
                                            const Number& reference) {
@@ -121,7 +122,7 @@ POPFLOW_MATH_INLINE Number rate_of(const AttentionNumbers<Number>& of, const Num
   }
 }
 
-/// Magnitude whose rounding bounds the error of w (as does the rounding of 1); linear attention
+/// Magnitude whose rounding bounds the error of w, as does the rounding of 1. Linear attention
 /// knows w up to the rounding of 1.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Number& square,
@@ -130,7 +131,7 @@ POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Num
   return (square + reference) * of.inverse;
 }
 
-/// Sums over all tokens but the reference that determine the entropy and its derivative; u is a
+/// Sums over all tokens except the reference that determine the entropy and its derivative; u is a
 /// token's rate minus the reference's.
 template <class Number>
 struct EntropySums {
@@ -149,7 +150,7 @@ struct EntropySums {
   }
 };
 
-/// Terms of one token, whose logarithm w is known up to the rounding of `size`, or of 1.
+/// Terms of one token, whose w is known up to the rounding of `size`, or of 1.
 template <class Number>
 POPFLOW_MATH_INLINE EntropySums<Number> sums_of_token(const Share<Number>& share,
                                                       const Number& rate,
@@ -173,14 +174,14 @@ POPFLOW_MATH_INLINE Number entropy_of(const EntropySums<Number>& sums) {
   return math::log1p(sums.p) - sums.w / (1 + sums.p);
 }
 
-/// dH/dt = -cov_p(d log b/dt, log b). Both are taken relative to the token with the largest
-/// attention, so that nothing cancels if it has nearly all of it, and in units of its attention,
-/// which does not change signs.
+/// dH/dt = -cov_p(d log b/dt, log b). Both are relative to the token with the largest attention, so
+/// that nothing cancels if that token has nearly all attention. The result is in units of that
+/// token's attention, which does not change signs.
 template <class Number>
 POPFLOW_MATH_INLINE EntropyRate<Number> entropy_rate_of(const EntropySums<Number>& sums) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const Number total = 1 + sums.p;
-  // Even attention maximises the entropy, which falls if any two rates differ.
+  // Even attention maximises the entropy, which then falls if any two rates differ.
   const Number spread = sums.uu / total - sums.u * sums.u / total / total;
   return {.slope = -(sums.uw - sums.u * sums.w / total) / total,
           .noise = 8 * kEpsilon * sums.noise / total + std::numeric_limits<double>::min(),

@@ -303,8 +303,8 @@ TEST_CASE("systems without a Hessian refuse the sharpness with the reason", "[fa
     CHECK(message.find("--sharpness: " + system + " has no Hessian here") != std::string::npos);
     CHECK(message.find(part) != std::string::npos);
   };
-  refuses("joma", {}, "along gradient flow alone");
-  refuses("joma-joint", {"--coordinates", "integrated"}, "along gradient flow alone");
+  refuses("joma", {}, "only along gradient flow");
+  refuses("joma-joint", {"--coordinates", "integrated"}, "only along gradient flow");
   refuses("scb", {"--schedule", "two-stage", "--coordinates", "full", "--vocab-size", "4"},
           "stages");
   refuses("markov", {"--w0", "0"}, "w does not move");

@@ -237,8 +237,8 @@ def test_sweeps_comparisons_and_resumed_runs():
 def test_what_is_refused():
     with Folder() as folder:
         for words, part in (
-            (["joma"], "along gradient flow alone"),
-            (["joma-joint", "--coordinates", "integrated"], "along gradient flow alone"),
+            (["joma"], "only along gradient flow"),
+            (["joma-joint", "--coordinates", "integrated"], "only along gradient flow"),
             (["markov", "--w0", 0], "w does not move"),
             (["scb", "--l1", 0.01, "--dt", 0.1], "l1"),
             (["scb", "--schedule", "two-stage"], "stages"),

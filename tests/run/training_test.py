@@ -291,7 +291,7 @@ def test_what_is_refused_says_why():
     check("l1" in told and "plain SGD" in told, told)
     for system, words, part in (("scb", ["--coordinates", "signal"], "--coordinates full"),
                                 ("scb", ["--coordinates", "full"], "preconditioned or projected"),
-                                ("joma", [], "gradient flow alone"),
+                                ("joma", [], "only along gradient flow"),
                                 ("joma-joint", ["--coordinates", "integrated"], "gradient flow")):
         for what in ["--optimizer", "adam"], ["--weight-decay", 0.1]:
             told = refused("run", system, *words, "--t-end", 1, *what)

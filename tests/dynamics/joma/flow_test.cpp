@@ -206,7 +206,8 @@ TEST_CASE("A token that linear attention without an offset keeps from passing 0 
   for (const char* activation : {"linear", "nonlinear"}) {
     const std::vector<std::string> through = {"--init", "-1", "--activation", activation};
     REQUIRE(notes(through).size() == 1);
-    CHECK_THAT(notes(through)[0].text, Catch::Contains("10 tokens are drawn through 0"));
+    CHECK_THAT(notes(through)[0].text,
+               Catch::Contains("10 tokens are drawn towards the other side of 0"));
     CHECK(notes(through)[0].warning);
     std::vector<std::string> with_offset = through;
     with_offset.insert(with_offset.end(), {"--offset", "1e-9"});
