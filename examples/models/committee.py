@@ -7,11 +7,13 @@ examples over N, at the learning rate eta / N: so the equations contain eta.
 """
 
 import numpy as np
+from scipy.special import erf
 
 from popflow.model import Model
 
 K = M = 2
 T = np.eye(M)
+Q0, R0 = np.array([[0.2, 0.01], [0.01, 0.3]]), np.array([[0.02, 0.0], [0.0, 0.03]])  # the start
 
 
 def overlap(a, b, c):
@@ -69,37 +71,36 @@ def error(Q, R):
             - 2 * sum(overlap(Q[i, i], T[n, n], R[i, n]) for i in range(K) for n in range(M))) / 2
 
 
-def model(start_q=None, start_r=None):
+def model(start_q=Q0, start_r=R0):
     m = Model("committee", "soft committee machine online: order parameters",
               source="Saad and Solla 1995")
     eta = m.parameter("eta", 1.0, "learning rate times N", low=0)
-    axes = ("unit", "other")
-    Q = m.weights("Q", np.array([[0.2, 0.01], [0.01, 0.3]]) if start_q is None else start_q,
-                  "overlaps of students", axes=axes)
-    R = m.weights("R", np.array([[0.02, 0.0], [0.0, 0.03]]) if start_r is None else start_r,
-                  "overlaps of students and teachers", axes=("unit", "teacher"))
+    Q = m.weights("Q", start_q, "overlaps of students", axes=("unit", "other"))
+    R = m.weights("R", start_r, "overlaps of students and teachers", axes=("unit", "teacher"))
     dQ, dR = rates(Q, R, eta)
     m.rate(Q, dQ)
     m.rate(R, dR)
-    m.observable("error", error(Q, R), "generalisation error", sign="eps", floor=1e-14)
+    m.observable("error", error(Q, R), "generalisation error", sign="eps")
     m.figure = "error; R; Q"
     m.end = 50
     return m
 
 
-def simulated(size, time, eta, seed):
-    """Q and R of online SGD on the weights of finite size, with starts that have exact overlaps."""
-    from scipy.special import erf
+def simulated(size, runs, times, eta=1.0, seed=0):
+    """Q and R (eight numbers a run) at `times` of online SGD on the weights of inputs of finite size N;
+    all runs start from the exact Q and R of the model."""
     rng = np.random.default_rng(seed)
-    frame = np.linalg.qr(rng.normal(size=(size, K + M)))[0].T
-    B = frame[:M]
-    Q0 = np.array([[0.2, 0.01], [0.01, 0.3]])
-    R0 = np.array([[0.02, 0.0], [0.0, 0.03]])
-    J = R0 @ B + np.linalg.cholesky(Q0 - R0 @ R0.T) @ frame[M:]
-    for _ in range(int(round(time * size))):
-        x = rng.normal(size=size)
-        h, y = J @ x, B @ x
-        delta = (np.sqrt(2 / np.pi) * np.exp(-h * h / 2)
-                 * (erf(y / np.sqrt(2)).sum() - erf(h / np.sqrt(2)).sum()))
-        J += eta / size * delta[:, None] * x
-    return J @ J.T, J @ B.T
+    B = np.eye(M, size)
+    frame = np.eye(K, size, M)  # orthonormal, and orthogonal to the teachers
+    J = np.tile(R0 @ B + np.linalg.cholesky(Q0 - R0 @ R0.T) @ frame, (runs, 1, 1))
+    found, steps = [], [int(round(time * size)) for time in times]
+    for step in range(steps[-1] + 1):
+        if step in steps:
+            found.append(np.concatenate([(J @ J.swapaxes(1, 2)).reshape(runs, -1),
+                                         (J @ B.T).reshape(runs, -1)], axis=1))
+        x = rng.normal(size=(runs, size))
+        h, y = np.einsum("rkn,rn->rk", J, x), x @ B.T
+        delta = (erf(y / np.sqrt(2)).sum(axis=1) - erf(h / np.sqrt(2)).sum(axis=1))[:, None]
+        delta = delta * np.sqrt(2 / np.pi) * np.exp(-h * h / 2)
+        J += eta / size * delta[:, :, None] * x[:, None]
+    return np.array(found)

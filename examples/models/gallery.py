@@ -9,7 +9,8 @@ import importlib
 import sys
 import tempfile
 
-NAMES = ["associative_memory", "multi_head", "induction", "diagonal_linear"]
+NAMES = ["associative_memory", "multi_head", "induction", "diagonal_linear", "glm_sgd",
+         "committee"]
 
 
 def main():

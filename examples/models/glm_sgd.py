@@ -2,7 +2,8 @@
 
 Collins-Woodfin, Paquette, Paquette and Seroussi, Hitting the high-dimensional notes (2023). Inputs are
 standard normal vectors of dimension d, the learning rate is gamma / d, and time is the number of
-examples over d. The order parameters close for d to infinity.
+examples over d. For d to infinity the order parameters below obey equations of their own, and do not
+fluctuate. The teacher has norm 1.
 """
 
 import numpy as np
@@ -28,13 +29,13 @@ def exact_distance(time, gamma=0.5, sigma=0.1):
     return limit + (1 - limit) * np.exp(-gamma * (2 - gamma) * np.asarray(time))
 
 
-def phase_retrieval():
+def phase_retrieval(rho0=0.5, overlap0=0.2):
     """rho = |theta|^2 and overlap = theta theta* of the loss ((x theta)^2 - (x theta*)^2)^2 / 4."""
     m = Model("glm-phase-retrieval", "streaming SGD of phase retrieval in high dimension",
               source="Collins-Woodfin et al. 2023")
     gamma = m.parameter("gamma", 0.05, "learning rate times d", low=0)
-    rho = m.weights("rho", 0.5, "squared norm of the student")
-    q = m.weights("overlap", 0.2, "overlap of student and teacher")
+    rho = m.weights("rho", rho0, "squared norm of the student")
+    q = m.weights("overlap", overlap0, "overlap of student and teacher")
     m.rate(rho, -2 * gamma * (3 * rho**2 - rho - 2 * q**2)
            + gamma**2 * (15 * rho**3 - 6 * rho**2 - 24 * rho * q**2 + 3 * rho + 12 * q**2))
     m.rate(q, -3 * gamma * q * (rho - 1))
@@ -43,13 +44,17 @@ def phase_retrieval():
     return m
 
 
-def simulated(size, time, gamma, seed):
-    """rho and the overlap of SGD for phase retrieval in a finite dimension."""
+def simulated(force, size, runs, times, gamma, start, seed):
+    """rho and overlap of `runs` runs of SGD in a finite dimension, at `times`; force(a, b) is the loss's
+    derivative by a = x theta for b = x theta* (and label noise). The start has exact order parameters."""
     rng = np.random.default_rng(seed)
-    theta = np.zeros(size)
-    theta[0], theta[1] = 0.2, np.sqrt(0.5 - 0.2**2)
-    for _ in range(int(round(time * size))):
-        x = rng.normal(size=size)
-        a = x @ theta
-        theta -= gamma / size * (a * a - x[0] ** 2) * a * x
-    return theta @ theta, theta[0]
+    rho, overlap = start
+    theta = np.zeros((runs, size))
+    theta[:, 0], theta[:, 1] = overlap, np.sqrt(rho - overlap**2)
+    found = []
+    for step in range(int(round(times[-1] * size)) + 1):
+        if step in [int(round(time * size)) for time in times]:
+            found.append([(theta**2).sum(axis=1), theta[:, 0].copy()])
+        x = rng.normal(size=(runs, size))
+        theta -= gamma / size * force((x * theta).sum(axis=1), x[:, 0], rng)[:, None] * x
+    return np.array(found)  # time, order parameter, run
