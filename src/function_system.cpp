@@ -333,7 +333,7 @@ void add_finite(const std::string& name, Functions& f) {
   if (!f.rhs)
     f.rhs = [=](std::span<const double> x, double t, std::span<double> out) {
       std::fill(out.begin(), out.end(), 0.0);
-      set->data.add(x, t, set->all, set->data.probability, out);
+      set->data.add(x, t, {}, set->all, set->data.probability, out);
     };
   if (!f.loss && set->data.loss)
     f.loss = [=](std::span<const double> x, double t) {
@@ -345,12 +345,12 @@ void add_finite(const std::string& name, Functions& f) {
   if (!f.covariance && n <= Functions::kLargestOfCovariance)
     f.covariance = [=](std::span<const double> x, double t, std::span<double> c) {
       std::vector<double> mean(n), value(n);
-      set->data.add(x, t, set->all, set->data.probability, mean);
+      set->data.add(x, t, {}, set->all, set->data.probability, mean);
       std::fill(c.begin(), c.end(), 0.0);
       const double once = 1;
       for (const std::size_t& sample : set->all) {
         std::fill(value.begin(), value.end(), 0.0);
-        set->data.add(x, t, {&sample, 1}, {&once, 1}, value);
+        set->data.add(x, t, {}, {&sample, 1}, {&once, 1}, value);
         for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
         for (std::size_t i = 0; i < n; ++i)
           for (std::size_t j = 0; j < n; ++j)
@@ -372,7 +372,7 @@ void add_finite(const std::string& name, Functions& f) {
       visit_in_passes(key, set->data.samples, which);
     else
       set->draw(key, which);
-    set->data.add(x, t, which, weights, out);
+    set->data.add(x, t, key, which, weights, out);
   };
 }
 

@@ -128,9 +128,11 @@ struct Functions {
   struct FiniteData {
     std::size_t samples = 0;
     std::vector<double> probability = {};  ///< of each sample, to be normalised; empty: all equal
-    /// Adds weights[i] times minus the gradient of sample which[i] at x to `out`.
-    std::function<void(std::span<const double> x, double t, std::span<const std::size_t> which,
-                       std::span<const double> weights, std::span<double> out)>
+    /// Adds weights[i] times minus the gradient of sample which[i] at x to `out`. In training,
+    /// `key` has the step and the number of samples drawn before.
+    std::function<void(std::span<const double> x, double t, const SampleKey& key,
+                       std::span<const std::size_t> which, std::span<const double> weights,
+                       std::span<double> out)>
         add = {};
     std::function<double(std::span<const double> x, double t, std::size_t which)> loss = {};
     /// Whether sampled training visits every sample once in each pass (visit_in_passes()). Needs

@@ -17,7 +17,7 @@
 /// Makes a plug-in of formulas that are generic in their number. The Python package writes such
 /// formulas from a loss and a law of the data; they may also be written by hand.
 ///
-/// `Formulas` is a struct with static members:
+/// `Formulas` is a struct that derives from Defaults, with static members:
 ///
 ///     static const char* const description;                  // JSON, see docs/models.md
 ///     static constexpr std::size_t parameters, entries;      // of the state
@@ -126,13 +126,38 @@ template <class Part, class... Rest>
   Part::compute(p, rest...);
 }
 
+/// Members of Formulas that most models lack.
+struct Defaults {
+  static constexpr std::size_t passing = 0;            ///< number of values of all passages
+  static constexpr std::size_t passage_begin[] = {0};  ///< begin of each passage's values
+  static constexpr std::size_t finals = 0, outcomes = 0;
+  /// Noise by equations: noise(p, x, out) writes a factor of the covariance with this number of
+  /// columns, or, if that is 0, the covariance.
+  static constexpr bool has_noise = false;
+  static constexpr std::size_t noise_columns = 0;
+  static constexpr bool has_solution = false;      ///< solve(p, t, out)
+  static constexpr bool has_precondition = false;  ///< precondition(p, x, v, out)
+  static constexpr bool has_projection = false;    ///< project(p, x, v, out)
+  static constexpr bool passages_need_loss = false, ends_need_loss = false;
+  /// Samples of a finite set that is drawn from, if these are not the nodes: drawn_node,
+  /// chances(p, q).
+  static constexpr std::size_t drawn = 0;
+  static constexpr double drawn_node[] = {0};
+  static constexpr bool draws_numbers = false;  ///< draw(p, random, s)
+  static constexpr std::size_t chosen = 0;  ///< size of a finite set whose samples can be chosen
+  /// Whether s ends with the training step, the epoch, the learning rate and the batch size.
+  static constexpr bool uses_step = false;
+  static constexpr bool has_means = false;  ///< mean(p, x, s, out) replaces sample() in sums
+};
+
 /// A problem: its parameters, and what follows from them alone.
 template <class Formulas>
 struct Problem {
   static constexpr std::size_t kOf = Formulas::parameters + Formulas::nodes + 1;
 
   std::array<double, Formulas::parameters + 1> p{};
-  std::vector<double> weight;      ///< probabilities of the nodes
+  std::vector<double> weight;      ///< weights of the nodes
+  std::vector<double> chance;      ///< probabilities of the samples of a finite set
   std::vector<double> cumulative;  ///< their sums, for draws
   std::vector<double> start;
   double start_loss = 0;
@@ -151,6 +176,16 @@ auto chosen() -> void (*)(Arguments...) {
     if (has_avx512()) return lanes::compute_by_8<Call, Arguments...>;
   if (has_avx2()) return lanes::compute_by_4<Call, Arguments...>;
   return Call::one_by_one;
+}
+
+/// Minus the gradient of the loss at a node, then the loss: of one sample, or the mean over the
+/// numbers that are not finite data.
+template <class Formulas, class N>
+POPFLOW_MATH_INLINE void of_node(const N* p, const N* x, const N* s, N* out) {
+  if constexpr (Formulas::has_means)
+    Formulas::mean(p, x, s, out);
+  else
+    Formulas::sample(p, x, s, out);
 }
 
 // Sums over the nodes for packs of samples: lane l is node 16 k + l.
@@ -184,7 +219,7 @@ struct PopulationInPacks {
       N q;
       std::memcpy(static_cast<void*>(&q), weights, sizeof(q));
       N value[kOut];
-      Formulas::sample(packed_p, packed_x, s, value);
+      of_node<Formulas>(packed_p, packed_x, s, value);
       for (std::size_t i = 0; i < kOut; ++i) sum[i] += q * value[i];
     }
     for (std::size_t i = 0; i < kOut; ++i) {
@@ -201,7 +236,7 @@ struct PopulationInPacks {
     std::vector<double> sum(kOut * kLanes);
     std::vector<double> value(kOut);
     for (std::size_t node = 0; node < Formulas::nodes; ++node) {
-      Formulas::sample(p, x, node_rows + node * Formulas::inputs, value.data());
+      of_node<Formulas>(p, x, node_rows + node * Formulas::inputs, value.data());
       for (std::size_t i = 0; i < kOut; ++i)
         sum[i * kLanes + node % kLanes] += weight[node] * value[i];
     }
@@ -229,7 +264,7 @@ POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
       for (std::size_t i = 0; i < Formulas::inputs; ++i)
         s[i] = N(node_rows[node * Formulas::inputs + i]);
       N value[kOut];
-      Formulas::sample(p, x, s, value);
+      of_node<Formulas>(p, x, s, value);
       N* const sum = part + node % kParts * kOut;
       for (std::size_t i = 0; i < kOut; ++i) sum[i] += weight[node] * value[i];
     }
@@ -274,6 +309,20 @@ struct EventFormula {
       population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
     const N losses[2] = {value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]};
     Formulas::event(of, x, losses, out);
+  }
+};
+
+template <class Formulas>
+struct PassageFormula {
+  static constexpr std::size_t results = Formulas::passing;
+  template <class N>
+  static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
+    N value[Formulas::entries + 1];
+    value[Formulas::entries] = N(0.0);
+    if constexpr (Formulas::passages_need_loss)
+      population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
+    const N losses[2] = {value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]};
+    Formulas::pass(of, x, losses, out);
   }
 };
 
@@ -358,6 +407,9 @@ class Functions {
   using Made = Problem<Formulas>;
   static constexpr std::size_t n = Formulas::entries;
   static constexpr bool kHasCovariance = Formulas::has_covariance;
+  /// Whether the nodes are the samples that are drawn.
+  static constexpr bool kDrawsNodes = Formulas::nodes > 0 && Formulas::draws_nodes;
+  static constexpr std::size_t kDrawn = kDrawsNodes ? Formulas::nodes : Formulas::drawn;
   static constexpr bool kInPacks = Formulas::in_packs && Formulas::nodes >= 8;
 
   static const Made& of(const void* problem) { return *static_cast<const Made*>(problem); }
@@ -393,8 +445,19 @@ class Functions {
     if constexpr (Formulas::derived > 0) t.derived = derived;
     if constexpr (Formulas::arrays > 0) t.array = array;
     if constexpr (Formulas::constants > 0) t.constants = constants;
-    if constexpr (Formulas::is_sampled) t.add_samples = add_samples;
+    if constexpr (Formulas::is_sampled && !Formulas::uses_step) t.add_samples = add_samples;
     if constexpr (kHasCovariance) t.covariance = covariance;
+    if constexpr (Formulas::has_noise) t.covariance = noise;
+    if constexpr (Formulas::uses_step) t.add_training_samples = add_training_samples;
+    if constexpr (Formulas::chosen > 0) t.add_chosen = add_chosen;
+    if constexpr (Formulas::passing > 0) t.passages = passages;
+    if constexpr (Formulas::finals > 0) t.finals = finals;
+    if constexpr (Formulas::outcomes > 0) t.outcome = outcome;
+    if constexpr (Formulas::has_solution) t.solution = solution;
+    if constexpr (Formulas::has_precondition) t.precondition = precondition;
+    if constexpr (Formulas::has_projection) t.project_noise = project_noise;
+    if constexpr (requires { typename Formulas::Training; })
+      t.training = &Functions<typename Formulas::Training>::table();
     if constexpr (Formulas::has_jacobian) t.jacobian = jacobian;
     if constexpr (Formulas::has_lanes) {
       t.lane_parameters = [](const void* problem, double* values) {
@@ -403,7 +466,9 @@ class Functions {
       };
       t.lane_rate = in_lanes_of<RateFormula<Formulas>>();
       if constexpr (Formulas::events > 0) t.lane_events = in_lanes_of<EventFormula<Formulas>>();
-      if constexpr (kHasCovariance && n <= 16)
+      if constexpr (Formulas::passing > 0)
+        t.lane_passages = in_lanes_of<PassageFormula<Formulas>>();
+      if constexpr (kHasCovariance && kDrawsNodes && n <= 16)
         t.lane_rate_and_covariance =
             chosen<CovarianceInLanes<Formulas>, const double*, const double*, double*, double*>();
     }
@@ -428,32 +493,16 @@ class Functions {
       if constexpr (Formulas::nodes > 0) {
         made->weight.resize(Formulas::nodes);
         Formulas::weights(p, made->weight.data());
-        double sum = 0;
-        for (std::size_t i = 0; i < Formulas::nodes; ++i) {
-          const double q = made->weight[i];
-          if (!(q >= 0 || Formulas::signed_weights) || !std::isfinite(q)) {
-            (void)std::snprintf(message, room,
-                                "the probability of sample %zu is %g; it must be finite and not "
-                                "negative",
-                                i, q);
-            return nullptr;
-          }
-          sum += q;
-        }
-        if (!(sum > 0) || !std::isfinite(sum)) {
-          (void)std::snprintf(message, room,
-                              "the probabilities of the samples sum to %g; the sum must be "
-                              "positive and finite",
-                              sum);
-          return nullptr;
-        }
-        double total = 0;
-        for (double& q : made->weight) {
-          q /= sum;
-          total += q;
-          made->cumulative.push_back(total);
-        }
+        if (!normalise(made->weight, Formulas::signed_weights, message, room)) return nullptr;
+        if constexpr (kDrawsNodes) made->chance = made->weight;
       }
+      if constexpr (Formulas::drawn > 0) {
+        made->chance.resize(Formulas::drawn);
+        Formulas::chances(p, made->chance.data());
+        if (!normalise(made->chance, false, message, room)) return nullptr;
+      }
+      double total = 0;
+      for (const double q : made->chance) made->cumulative.push_back(total += q);
       double* value = scratch(n + 1);
       population_alone(*made, made->start.data(), value);
       if constexpr (Formulas::has_loss) {
@@ -477,6 +526,32 @@ class Functions {
       (void)std::snprintf(message, room, "%s", error.what());
       return nullptr;
     }
+  }
+
+  /// Divides weights by their sum; returns false, with a message, if that is not possible.
+  static bool normalise(std::vector<double>& weights, bool may_be_negative, char* message,
+                        std::size_t room) {
+    double sum = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double q = weights[i];
+      if (!(q >= 0 || may_be_negative) || !std::isfinite(q)) {
+        (void)std::snprintf(message, room,
+                            "the probability of sample %zu is %g; it must be finite and not "
+                            "negative",
+                            i, q);
+        return false;
+      }
+      sum += q;
+    }
+    if (!(sum > 0) || !std::isfinite(sum)) {
+      (void)std::snprintf(message, room,
+                          "the probabilities of the samples sum to %g; the sum must be positive "
+                          "and finite",
+                          sum);
+      return false;
+    }
+    for (double& q : weights) q /= sum;
+    return true;
   }
 
   /// Columns of the nodes that an array of the problem fills.
@@ -553,15 +628,61 @@ class Functions {
     return 0;
   }
 
+  /// Numbers of a sample of the finite set.
+  static const double* row_of(const Made& made, std::size_t sample) {
+    if constexpr (kDrawsNodes)
+      return made.node() + sample * Formulas::inputs;
+    else
+      return Formulas::drawn_node + sample * Formulas::inputs;
+  }
   static void draw(const Made& made, const popflow_random& random, double* s) {
-    if constexpr (Formulas::nodes > 0 && Formulas::draws_nodes) {
+    if constexpr (kDrawn > 0) {
       const double u = random.uniform(random.stream);
       const auto found = std::upper_bound(made.cumulative.begin(), made.cumulative.end() - 1, u);
-      const auto node = static_cast<std::size_t>(found - made.cumulative.begin());
-      std::copy_n(made.node() + node * Formulas::inputs, Formulas::inputs, s);
-    } else {
-      Formulas::draw(made.p.data(), random, s);
+      const auto sample = static_cast<std::size_t>(found - made.cumulative.begin());
+      std::copy_n(row_of(made, sample), Formulas::inputs, s);
     }
+    if constexpr (Formulas::draws_numbers) Formulas::draw(made.p.data(), random, s);
+  }
+  static void write_step(const popflow_training_step& step, std::uint64_t sample, double* s) {
+    if constexpr (Formulas::uses_step) {
+      s[Formulas::inputs] = static_cast<double>(step.step);
+      s[Formulas::inputs + 1] =
+          kDrawn > 0 ? static_cast<double>((step.first + sample) / std::max<std::size_t>(kDrawn, 1))
+                     : 0.0;
+      s[Formulas::inputs + 2] = step.learning_rate;
+      s[Formulas::inputs + 3] = static_cast<double>(step.batch_size);
+    }
+  }
+
+  static int add_training_samples(const void* problem, const double* x, double /*t*/,
+                                  const popflow_training_step* step, std::size_t count,
+                                  const popflow_random* random, const double* weights,
+                                  double* out) {
+    const Made& made = of(problem);
+    double s[Formulas::inputs + 5];
+    double* value = scratch(n + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      draw(made, random[i], s);
+      write_step(*step, i, s);
+      Formulas::sample(made.p.data(), x, s, value);
+      for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
+    }
+    return 0;
+  }
+  static int add_chosen(const void* problem, const double* x, double /*t*/,
+                        const popflow_training_step* step, std::size_t count,
+                        const std::size_t* which, const double* weights, double* out) {
+    const Made& made = of(problem);
+    double s[Formulas::inputs + 5];
+    double* value = scratch(n + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::copy_n(row_of(made, which[i]), Formulas::inputs, s);
+      write_step(*step, i, s);
+      Formulas::sample(made.p.data(), x, s, value);
+      for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
+    }
+    return 0;
   }
 
   static int add_samples(const void* problem, const double* x, double /*t*/, std::size_t count,
@@ -583,16 +704,72 @@ class Functions {
     std::vector<double> value(n + 1);
     population_alone(made, x, mean.data());
     std::fill_n(c, n * n, 0.0);
-    for (std::size_t node = 0; node < Formulas::nodes; ++node) {
-      Formulas::sample(made.p.data(), x, made.node() + node * Formulas::inputs, value.data());
+    for (std::size_t sample = 0; sample < kDrawn; ++sample) {
+      Formulas::sample(made.p.data(), x, row_of(made, sample), value.data());
       for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
       for (std::size_t i = 0; i < n; ++i) {
-        const double scaled = made.weight[node] * value[i];
+        const double scaled = made.chance[sample] * value[i];
         for (std::size_t j = 0; j <= i; ++j) c[i * n + j] += scaled * value[j];
       }
     }
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < i; ++j) c[j * n + i] = c[i * n + j];
+    return 0;
+  }
+
+  static int noise(const void* problem, const double* x, double* c) {
+    constexpr std::size_t columns = Formulas::noise_columns;
+    if constexpr (columns == 0) {
+      Formulas::noise(of(problem).p.data(), x, c);
+    } else {
+      std::vector<double> factor(n * columns);
+      Formulas::noise(of(problem).p.data(), x, factor.data());
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+          c[i * n + j] = 0;
+          for (std::size_t k = 0; k < columns; ++k)
+            c[i * n + j] += factor[i * columns + k] * factor[j * columns + k];
+        }
+    }
+    return 0;
+  }
+  static int passages(const void* problem, std::size_t which, const double* x, double /*t*/,
+                      double* values) {
+    const auto l = losses(problem, x, Formulas::passages_need_loss);
+    std::vector<double> all(Formulas::passing);
+    Formulas::pass(of(problem).p.data(), x, l.data(), all.data());
+    std::copy(all.begin() + static_cast<std::ptrdiff_t>(Formulas::passage_begin[which]),
+              all.begin() + static_cast<std::ptrdiff_t>(Formulas::passage_begin[which + 1]),
+              values);
+    return 0;
+  }
+  static int finals(const void* problem, const double* x, double /*t*/, double* values) {
+    const auto l = losses(problem, x, Formulas::ends_need_loss);
+    Formulas::finish(of(problem).p.data(), x, l.data(), values);
+    return 0;
+  }
+  static int outcome(const void* problem, const double* x, double /*t*/, std::size_t* which) {
+    const auto l = losses(problem, x, Formulas::ends_need_loss);
+    double holds[Formulas::outcomes + 1];
+    Formulas::turn_out(of(problem).p.data(), x, l.data(), holds);
+    for (*which = 0; *which < Formulas::outcomes; ++*which)
+      if (holds[*which] != 0) break;
+    return 0;
+  }
+  static int solution(const void* problem, double t, double* x) {
+    Formulas::solve(of(problem).p.data(), &t, x);
+    return 0;
+  }
+  static int precondition(const void* problem, const double* x, double* v) {
+    double* const out = scratch(n + 1);
+    Formulas::precondition(of(problem).p.data(), x, v, out);
+    std::copy_n(out, n, v);
+    return 0;
+  }
+  static int project_noise(const void* problem, const double* x, double* v) {
+    double* const out = scratch(n + 1);
+    Formulas::project(of(problem).p.data(), x, v, out);
+    std::copy_n(out, n, v);
     return 0;
   }
 

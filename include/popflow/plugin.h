@@ -137,8 +137,9 @@ typedef struct popflow_table {
   /* Adds sum_i weights[i] v_i to `out` for the samples which[i] of a finite set, whose size is the
    * description's "samples". Needed for "sampling": "epochs", where training visits every sample
    * once in each pass. */
-  int (*add_chosen)(const void* problem, const double* x, double t, size_t count,
-                    const size_t* which, const double* weights, double* out);
+  int (*add_chosen)(const void* problem, const double* x, double t,
+                    const popflow_training_step* step, size_t count, const size_t* which,
+                    const double* weights, double* out);
   /* Table of the system that noise and sampled training move, if its state is another; the
    * description's "training" describes that state. A null pointer stands for this table. */
   const struct popflow_table* training;

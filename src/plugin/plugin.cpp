@@ -151,6 +151,12 @@ std::uint64_t word_of(void* stream) { return (*static_cast<RandomStream*>(stream
 double uniform_of(void* stream) { return static_cast<RandomStream*>(stream)->uniform(); }
 double normal_of(void* stream) { return static_cast<RandomStream*>(stream)->normal(); }
 
+/// Step of training for the samples of a key from number `begin` on.
+popflow_training_step step_of(const SampleKey& key, std::size_t begin) {
+  return {key.training.step, key.first + begin, static_cast<std::uint64_t>(key.training.batch_size),
+          key.training.learning_rate};
+}
+
 void add_samples(const Problem& problem, std::span<const double> x, double t, const SampleKey& key,
                  std::span<const double> weights, std::span<double> out) {
   constexpr std::size_t kAtOnce = kLanes;
@@ -165,9 +171,7 @@ void add_samples(const Problem& problem, std::span<const double> x, double t, co
     }
     const popflow_table& table = problem.table();
     if (table.add_training_samples != nullptr) {
-      const popflow_training_step step{key.training.step, key.first + begin,
-                                       static_cast<std::uint64_t>(key.training.batch_size),
-                                       key.training.learning_rate};
+      const popflow_training_step step = step_of(key, begin);
       problem.call(table.add_training_samples, x.data(), t, &step, count, random.data(),
                    weights.data() + begin, out.data());
       continue;
@@ -288,9 +292,11 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
   if (table.add_chosen != nullptr && description.samples > 0 && (description.epochs || !draws))
     f.finite = {.samples = description.samples,
                 .add =
-                    [=](std::span<const double> x, double t, std::span<const std::size_t> which,
-                        std::span<const double> weights, std::span<double> out) {
-                      problem->call(problem->table().add_chosen, x.data(), t, which.size(),
+                    [=](std::span<const double> x, double t, const SampleKey& key,
+                        std::span<const std::size_t> which, std::span<const double> weights,
+                        std::span<double> out) {
+                      const popflow_training_step step = step_of(key, 0);
+                      problem->call(problem->table().add_chosen, x.data(), t, &step, which.size(),
                                     which.data(), weights.data(), out.data());
                     },
                 .epochs = description.epochs};

@@ -3,6 +3,7 @@
 // probability at most 1e-6. The seed is fixed.
 
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -284,12 +285,39 @@ Checks check_samples(const Subject& subject) {
   return {check.verdict == Check::Verdict::fails ? at(kLonger * bias.enough) : check};
 }
 
+/// Checks that the covariance of noise without samples is symmetric and not negative.
+Check check_given_covariance(const Subject& subject, const System& system) {
+  const std::string name = "covariance";
+  const auto n = static_cast<Eigen::Index>(system.shape().state_size());
+  constexpr Eigen::Index kMost = 300;
+  if (n > kMost)
+    return skipped(name, "the eigenvalues of " + std::to_string(n) + " x " + std::to_string(n) +
+                             " matrices take too long");
+  constexpr double kAllowed = 1e-10;
+  Worst worst;
+  for (const Point& point : subject.noisy_points()) {
+    Eigen::MatrixXd c = Eigen::MatrixXd::Zero(n, n);
+    system.capabilities().covariance->covariance(point.view(), point.t, c);
+    const double size = std::max(c.cwiseAbs().maxCoeff(), 1e-300);
+    worst.add((c - c.transpose()).cwiseAbs().maxCoeff() / size, kAllowed,
+              "entries that are not symmetric at " + point.where);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(c, Eigen::EigenvaluesOnly);
+    worst.add(std::max(-solver.eigenvalues().minCoeff(), 0.0) / size, kAllowed,
+              "a negative eigenvalue at " + point.where);
+  }
+  return worst.check(
+      name, "asymmetry and negative eigenvalues, relative to the largest entry; " + worst.where());
+}
+
 Checks check_covariance(const Subject& subject) {
   const Variant* noisy = subject.noisy();
   if (noisy == nullptr) return {};
   const Capabilities can = noisy->system->capabilities();
-  if (!can.covariance || !can.sampled) return {};
+  if (!can.covariance) return {};
   const System& system = *noisy->system;
+  if (!can.sampled && can.sampled.why_not().empty())
+    return {check_given_covariance(subject, system)};
+  if (!can.sampled) return {};
   const std::size_t n = system.shape().state_size();
   const std::string name = "covariance";
   if (n > 50)

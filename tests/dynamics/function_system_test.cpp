@@ -196,8 +196,9 @@ void with_data(Functions& f) {
   f.rhs = {};
   f.finite = {.samples = 3,
               .add =
-                  [](std::span<const double> x, double, std::span<const std::size_t> which,
-                     std::span<const double> weights, std::span<double> out) {
+                  [](std::span<const double> x, double, const SampleKey&,
+                     std::span<const std::size_t> which, std::span<const double> weights,
+                     std::span<double> out) {
                     for (std::size_t i = 0; i < which.size(); ++i)
                       out[0] += weights[i] * (data[which[i]] - x[0]);
                   },

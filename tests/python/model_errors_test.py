@@ -53,6 +53,48 @@ def another_model():
     m.loss((W @ x).sum() + (v * x).sum())
 
 
+def two_laws_in_epochs():
+    m = Model("toy", "a toy")
+    w = m.weights("w", 0.0, "weight")
+    x, y = m.data(finite(np.ones(2), sampling="epochs"), finite(np.ones(3)))
+    m.loss((w * x - y) ** 2)
+    m.require_complete()
+
+
+def equations():
+    m = Model("toy", "a toy")
+    return m, m.weights("x", np.ones(3), "numbers")
+
+
+def part_of_a_solution():
+    m, x = equations()
+    y = m.weights("y", 1.0, "another")
+    m.rate(x, -x)
+    m.rate(y, -y)
+    m.solution(x, np.ones(3) * np.exp(-m.time))
+    m.require_complete()
+
+
+def mapped(kind, map_):
+    m, _, W, x, _ = model()
+    m.loss((W @ x).sum())
+    getattr(m, kind)(W, map_)
+    m.require_complete()
+    m.require_finite()
+
+
+def training_without():
+    m, x = equations()
+    m.rate(x, -x)
+    m.observable("size", x @ x, "size")
+    m.observable("loss", x @ x / 2, "loss")
+    other = m.training()
+    w = other.weights("w", np.ones(3), "weights")
+    z = other.data(normal(3))
+    other.loss((w @ z) ** 2 / 2)
+    m.require_complete()
+
+
 MISTAKES = {
     "shapes": (lambda: np.ones((16, 8)) @ model()[2],
                "shapes do not fit in array @ W: array is 16 x 8, W is 4 x 3"),
@@ -102,6 +144,42 @@ MISTAKES = {
     "axes": (lambda: Model("t", "t").weights("w", np.zeros((2, 3)), "m", axes=["one"]),
              "w has 2 axes (2 x 3), and 1 names"),
     "text": (lambda: model()[2] * "three", "'three' is no number, array or symbol"),
+    "sampling": (lambda: finite(np.ones(2), sampling="epoch"), "must be 'replacement' or 'epochs'"),
+    "epochs with probabilities": (
+        lambda: finite(np.ones(2), probability=[1, 2], sampling="epochs"),
+        "leave out probability=, or sampling='epochs'"),
+    "epochs of two laws": (two_laws_in_epochs, "sampling='epochs' needs a single law of data"),
+    "noise of samples": (lambda: (lambda m, a, W, x, y: (m.loss((W @ x).sum()),
+                                                         m.noise(covariance=np.eye(12)),
+                                                         m.require_complete()))(*model()),
+                         "noise() is for models by equations"),
+    "noise's shape": (lambda: equations()[0].noise(covariance=np.eye(2)),
+                      "the covariance of the noise is 2 x 2; the state has 3 numbers"),
+    "two noises": (lambda: equations()[0].noise(factor=np.eye(3), covariance=np.eye(3)),
+                   "either factor= or covariance="),
+    "solution of weights": (lambda: (lambda m, x: m.solution(x, x * m.time))(*equations()),
+                            "the solution of x depends on x (which training moves)"),
+    "time in a rate": (lambda: (lambda m, x: m.rate(x, x * m.time))(*equations()),
+                       "the rate of x depends on time (the time, for solution())"),
+    "part of a solution": (part_of_a_solution, "the weights y have no exact solution, but others"),
+    "outcome": (lambda: (lambda m, x: m.outcome("undecided", x[0] > 0, "m"))(*equations()),
+                "stands for no outcome"),
+    "no linear map": (lambda: mapped("precondition", lambda v: v * v),
+                      "the preconditioner of W is not linear"),
+    "no projection": (lambda: mapped("projection", lambda v: 2 * v),
+                      "the projection of W is no projection: applied twice"),
+    "map of equations": (lambda: (lambda m, x: (m.rate(x, -x),
+                                                m.projection(x, lambda v: v)))(*equations()),
+                         "the model has equations, and takes no projection"),
+    "step": (lambda: (lambda m, a, W, x, y: (m.loss((W @ x).sum() * m.step),
+                                             m.require_complete()))(*model()),
+             "the loss depends on step, which the flow does not know: give its mean"),
+    "training without loss": (lambda: (lambda m, x: (m.rate(x, -x), m.training(),
+                                                     m.require_complete()))(*equations()),
+                              "the training state has no weights"),
+    "training without the observable": (training_without, "the training state lacks size, one of"),
+    "parameter of training": (lambda: equations()[0].training().parameter("b", 1.0, "m"),
+                              "the parameter b belongs to both states"),
 }
 
 

@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,19 @@ from typing import Any
 import numpy as np
 
 from . import building
+from .completeness import require_complete, require_linear
 from .errors import ModelError
 from .laws import MOST_NODES, Law, Stored
 from .symbols import Symbol, as_symbol, contents, evaluated, in_order, told
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES_OF_QUADRATURE = 20_000
+STEP = ("step", "epoch", "learning_rate", "batch_size")  # of training, for losses
+LONGEST_OUTCOME = 16  # letters
+KINDS = {"parameter": "a parameter", "data": "of a single sample",
+         "weights": "which training moves", "population": "the population loss",
+         "initial loss": "the loss at the start", "time": "the time, for solution()",
+         "training": "the step of training, for loss()", "direction": "of another map"}
 
 
 @dataclass
@@ -38,6 +45,15 @@ class Row:
     scale: float = 1.0
     axes: tuple[str, ...] = ()
     floor: float = 0.0
+
+
+@dataclass
+class Map:
+    """A linear map of the directions in which weights move."""
+
+    direction: Symbol
+    result: Symbol
+    is_projection: bool
 
 
 class System:
@@ -94,12 +110,28 @@ class Model:
         self.population = Symbol("population", (), (), "population")
         self.initial_loss = Symbol("initial loss", (), (), "initial_loss")
         self.loss_floor = 0.0
+        self.time = Symbol("time", (), (), "time", "time")
+        self.step, self.epoch, self.learning_rate, self.batch_size = (
+            Symbol("training", (), (), name, place) for place, name in enumerate(STEP))
+        self.solutions: dict[int, Symbol] = {}
+        self.passages: list[Row] = []
+        self.outcomes: list[Row] = []
+        self.finals: list[Row] = []
+        self.noise_factor: Symbol | None = None
+        self.noise_covariance: Symbol | None = None
+        self.maps: dict[int, list[Map]] = {}  # by weights: preconditioner, then projection
+        self.flow: Model | None = None  # of a training state: the model whose flow stands beside
+        self.other_state: Model | None = None
+        self.limit = ""
 
     # ---- Declarations.
 
     def parameter(self, name: str, default: float, meaning: str, low: float | None = None,
                   high: float | None = None, sign: str = "") -> Symbol:
         """A number that the user of the model gives: an option of the command line."""
+        if self.flow is not None:
+            raise ModelError(f"the parameter {name} belongs to both states: declare it by "
+                             "parameter() of the model itself")
         self._new(name, meaning, "parameter")
         value = number_of(default, f"the default of the parameter {name}")
         if (low is not None and value < low) or (high is not None and value > high):
@@ -174,7 +206,7 @@ class Model:
         if self.rates:
             raise ModelError("the model has equations (rate()), and takes no loss beside them")
         symbol = scalar(loss, "the loss")
-        self._allowed(symbol, {"parameter", "weights", "data"}, "the loss")
+        self._allowed(symbol, {"parameter", "weights", "data", "training"}, "the loss")
         if not self.laws:
             raise ModelError("the loss has no data: call data() first, or give population_loss()")
         if not any(node.op == "weights" for node in in_order([symbol])):
@@ -198,9 +230,10 @@ class Model:
         """Equation of weights: their time derivative."""
         if self.sample_loss is not None or self.given_population is not None:
             raise ModelError("the model has a loss, and takes no equations beside it")
-        field = next((one for one in self.fields if one.symbol is weights), None)
-        if field is None:
-            raise ModelError("rate() takes what weights() returned, and its time derivative")
+        if self.maps:
+            raise ModelError("the model has a preconditioner or a projection, and takes no "
+                             "equations")
+        field = self._field(weights, "rate()")
         symbol = as_symbol(rate)
         if symbol.shape != weights.shape:
             raise ModelError(f"the rate of {field.name} is {told(symbol.shape)}; {field.name} is "
@@ -212,6 +245,108 @@ class Model:
                    floor: float = 0.0) -> None:
         """A scalar that is recorded."""
         self.observables.append(self._value(name, value, meaning, sign, "observable", floor=floor))
+
+    def noise(self, factor: Any = None, covariance: Any = None) -> None:
+        """Noise of a model by equations, for the SDE: dx = rate dt + sqrt(eta / B) G dW.
+
+        `factor` is G, a row for each number of the state and a column for each source of noise;
+        `covariance` is G G^T, that of one sample. The state has the weights in the order in which
+        they were declared.
+        """
+        if self.noise_factor is not None or self.noise_covariance is not None:
+            raise ModelError("noise() was called twice; give a single factor or covariance")
+        if (factor is None) == (covariance is None):
+            raise ModelError("noise() takes either factor= or covariance=")
+        what = "factor" if covariance is None else "covariance"
+        symbol, n = as_symbol(factor if covariance is None else covariance), self.entries
+        if symbol.shape == () and n == 1:
+            symbol = symbol.reshape(1, 1)
+        if symbol.ndim != 2 or symbol.shape[0] != n or (what == "covariance"
+                                                        and symbol.shape[1] != n):
+            wanted = f"{n} x {n}" if what == "covariance" else f"{n} rows, one for each number"
+            raise ModelError(f"the {what} of the noise is {told(symbol.shape)}; the state has {n} "
+                             f"numbers, so that it must be {wanted}")
+        self._allowed(symbol, {"parameter", "weights"}, f"the {what} of the noise")
+        if what == "factor":
+            self.noise_factor = symbol
+        else:
+            self.noise_covariance = symbol
+
+    def solution(self, weights: Symbol, value: Any) -> None:
+        """Exact value of weights at the time m.time of a run from the start, for `verify`."""
+        field = self._field(weights, "solution()")
+        symbol = as_symbol(value)
+        if symbol.shape != weights.shape:
+            raise ModelError(f"the solution of {field.name} is {told(symbol.shape)}; {field.name} "
+                             f"is {told(weights.shape)}")
+        self._allowed(symbol, {"parameter", "time"}, f"the solution of {field.name}")
+        if id(weights) in self.solutions:
+            raise ModelError(f"the solution of {field.name} is given twice")
+        self.solutions[id(weights)] = symbol
+
+    def precondition(self, weights: Symbol, map_: Callable[[Symbol], Any]) -> None:
+        """Preconditioner: weights move along map(v), where v is minus the gradient of the loss.
+
+        The map is linear in v, and acts on each sample: `m.precondition(W, lambda v: W * v)`.
+        """
+        self._map(weights, map_, False)
+
+    def projection(self, weights: Symbol, map_: Callable[[Symbol], Any]) -> None:
+        """Projection of weights' movements, those of noise included, onto a subspace:
+        `m.projection(W, lambda v: v - v.mean())` conserves the sum."""
+        self._map(weights, map_, True)
+
+    def _map(self, weights: Symbol, map_: Callable[[Symbol], Any], is_projection: bool) -> None:
+        what = "projection" if is_projection else "preconditioner"
+        field = self._field(weights, f"the {what}")
+        if self.rates:
+            raise ModelError(f"the model has equations, and takes no {what}")
+        maps = self.maps.setdefault(id(weights), [])
+        if any(one.is_projection == is_projection for one in maps):
+            raise ModelError(f"the {what} of {field.name} is given twice")
+        direction = Symbol("direction", (), weights.shape, "v", field.name)
+        result = as_symbol(map_(direction))
+        if result.shape != weights.shape:
+            raise ModelError(f"the {what} of {field.name} returns {told(result.shape)}; "
+                             f"{field.name} is {told(weights.shape)}")
+        self._allowed(result, {"parameter", "weights", "direction"}, f"the {what} of {field.name}",
+                      {id(direction)})
+        maps.append(Map(direction, result, is_projection))
+        maps.sort(key=lambda one: one.is_projection)
+
+    def passage(self, name: str, value: Any, meaning: str, axes: Sequence[str] = ()) -> None:
+        """First-passage times: for each entry, the first time at which it rises through zero."""
+        row = self._value(name, value, meaning, "", "passage", any_shape=True)
+        row.axes = self._axes(name, axes, row.symbol.shape)
+        self.passages.append(row)
+
+    def outcome(self, name: str, condition: Any, meaning: str) -> None:
+        """A possible outcome of a run: the first one whose condition holds for the last state."""
+        row = self._value(name, condition, meaning, "", "outcome")
+        if len(name) > LONGEST_OUTCOME or name == "undecided":
+            raise ModelError(f"the outcome is called {name}; it must have at most "
+                             f"{LONGEST_OUTCOME} letters, and not be 'undecided', which stands for "
+                             "no outcome")
+        self.outcomes.append(row)
+
+    def final(self, name: str, value: Any, meaning: str, sign: str = "") -> None:
+        """A number of the last state, which is reported at the end of a run."""
+        self.finals.append(self._value(name, value, meaning, sign, "final value"))
+
+    def training(self, limit: str = "") -> Model:
+        """A model of another state, which noise and sampled training move beside this flow, such as
+        the weights beside order parameters.
+
+        It has the same parameters, weights and a loss of its own, and the same observables, events
+        and so on. `limit` says why the observables differ from those of the flow, if they do.
+        """
+        if self.flow is not None:
+            raise ModelError("training() belongs to the model of the flow")
+        if self.other_state is not None:
+            raise ModelError("training() was called twice")
+        other = self.other_state = Model(self.name, self.title, self.source)
+        other.parameters, other.flow, other.limit = self.parameters, self, limit
+        return other
 
     def invariant(self, name: str, value: Any, meaning: str, sign: str = "") -> None:
         """A quantity that the flow conserves; of an array, each entry. `verify` checks it."""
@@ -241,6 +376,12 @@ class Model:
         row.axes = self._axes(name, axes, row.symbol.shape)
         self.derived.append(row)
 
+    def _field(self, weights: Any, what: str) -> Row:
+        field = next((one for one in self.fields if one.symbol is weights), None)
+        if field is None:
+            raise ModelError(f"{what} takes what weights() of this model returned")
+        return field
+
     def note(self, text: str) -> None:
         """A note that is shown at the start of a run."""
         self.notes.append(text)
@@ -263,16 +404,60 @@ class Model:
     def has_loss(self) -> bool:
         return self.sample_loss is not None or self.given_population is not None
 
+    @property
+    def draws_numbers(self) -> bool:
+        """Whether a sample has numbers of a continuous law."""
+        return any(law.kind != "finite" for law, _ in self.laws)
+
+    @property
+    def in_epochs(self) -> bool:
+        return any(law.epochs for law, _ in self.laws)
+
+    @property
+    def uses_step(self) -> bool:
+        """Whether the loss of a sample depends on the step of training."""
+        return self.sample_loss is not None and any(node.op == "training"
+                                                    for node in in_order([self.sample_loss]))
+
+    @property
+    def has_means(self) -> bool:
+        """Whether the population sums means over normal numbers, one for each finite sample."""
+        return (self.sample_loss is not None and self.given_population is None
+                and self.points is None and self.draws_numbers
+                and any(law.kind == "finite" for law, _ in self.laws))
+
     def nodes(self) -> tuple[np.ndarray, Symbol]:
         """Samples whose weighted sum is the population, a row each, and their weights."""
         none = np.zeros((0, self.inputs)), as_symbol(np.zeros(0))
         if self.sample_loss is None or self.given_population is not None:
             return none
-        if not self.is_finite and self.points is None:
+        if self.draws_numbers and self.points is None and not self.has_means:
             return none
+        return self.combined(self.points)
+
+    def drawn(self) -> tuple[np.ndarray, Symbol]:
+        """Samples of the finite laws that are drawn from, and their probabilities; none if the
+        nodes are these."""
+        rows, _ = self.nodes()
+        finite = any(law.kind == "finite" for law, _ in self.laws)
+        if self.sample_loss is None or not finite or self.draws_nodes(len(rows)):
+            return np.zeros((0, self.inputs)), as_symbol(np.zeros(0))
+        return self.combined(None)
+
+    def draws_nodes(self, nodes: int) -> bool:
+        """Whether the nodes of the population are the samples of the finite laws."""
+        return nodes > 0 and (not self.draws_numbers or self.has_means)
+
+    def combined(self, points: int | None) -> tuple[np.ndarray, Symbol]:
+        """Combinations of the finite laws, and of a Gauss rule's nodes of the others; without
+        points, the numbers of the others are 0."""
         rows, weight = np.zeros((1, 0)), as_symbol(np.ones(1))
-        for law, _ in self.laws:
-            own, probability = nodes_of(law, self.points)
+        for law, symbols in self.laws:
+            if law.kind != "finite" and points is None:
+                size = sum(symbol.size for symbol in symbols)
+                rows = np.hstack([rows, np.zeros((len(rows), size))])
+                continue
+            own, probability = nodes_of(law, points)
             if len(rows) * len(own) > MOST_NODES:
                 raise ModelError(f"the laws of the data have more than {MOST_NODES} combinations; "
                                  "give population_loss()")
@@ -331,14 +516,25 @@ class Model:
         """Identifies all that the plug-in depends on."""
         made = hashlib.sha256(repr(self.description()).encode())
         roots = [*(one.symbol for one in [*self.observables, *self.invariants, *self.events,
-                                          *self.constants, *self.derived]),
+                                          *self.constants, *self.derived, *self.passages,
+                                          *self.outcomes, *self.finals]),
                  *(field.start for field in self.fields if field.start is not None),
                  *(self.rates[key] for key in self.rates)]
-        roots += [one for one in (self.sample_loss, self.given_population) if one is not None]
+        roots += [one for one in (self.sample_loss, self.given_population, self.noise_factor,
+                                  self.noise_covariance) if one is not None]
+        roots += [self.solutions[key] for key in self.solutions]
+        for field in self.fields:
+            for one in self.maps.get(id(field.symbol), []):
+                made.update(f"{field.name} {one.is_projection}".encode())
+                roots.append(one.result)
+        made.update(repr((self.noise_factor is None, len(self.solutions))).encode())
         for root in roots:
             made.update(root.digest())
+        if self.other_state is not None:
+            made.update(self.other_state.digest())
         for law, _ in self.laws:
-            made.update(repr((law.kind, law.shape, law.low, law.high, self.points)).encode())
+            made.update(repr((law.kind, law.shape, law.low, law.high, law.epochs,
+                              self.points)).encode())
             for array in law.arrays:
                 made.update(contents(array))
             if law.probability is not None:
@@ -360,28 +556,7 @@ class Model:
         return [found[stored.name] for stored in self.arrays]
 
     def require_complete(self) -> None:
-        used = [stored.name for law, _ in self.laws for _, stored in law.stored]
-        for stored in self.arrays:
-            if used.count(stored.name) != 1:
-                raise ModelError(f"the array {stored.name} is used {used.count(stored.name)} "
-                                 "times; finite() must take it once")
-        if self.arrays and (len(self.laws) != 1 or self.given_population is not None):
-            raise ModelError("arrays of a problem need a single finite() law, and no "
-                             "population_loss()")
-        if not self.fields:
-            raise ModelError(f"the model {self.name} has no weights")
-        if not self.has_loss:
-            if not self.rates:
-                raise ModelError(f"the model {self.name} has no loss and no equations: call loss() "
-                                 "or rate()")
-            for field in self.fields:
-                if id(field.symbol) not in self.rates:
-                    raise ModelError(f"the weights {field.name} have no equation: call "
-                                     f"rate({field.name}, ...), with 0 if they stay")
-            for row in [*self.observables, *self.events, *self.invariants, *self.derived]:
-                if any(node.op in ("population", "initial loss")
-                       for node in in_order([row.symbol])):
-                    raise ModelError(f"{row.name} uses the loss, but the model has none")
+        require_complete(self)
 
     def require_finite(self) -> None:
         """Evaluates the model at its start, and names the first term that is not finite."""
@@ -400,6 +575,14 @@ class Model:
                                      "and not all 0")
         for root in self.rates.values():
             evaluated([root], known, self.refuse("the rate"))
+        for noise in (self.noise_factor, self.noise_covariance):
+            if noise is not None:
+                evaluated([noise], known, self.refuse("the noise"))
+        for field in self.fields:
+            for one in self.maps.get(id(field.symbol), []):
+                require_linear(one, field.name, known)
+        if self.other_state is not None:
+            self.other_state.require_finite()
         if self.given_population is not None:
             evaluated([self.given_population], known, self.refuse("the population loss"))
         if self.sample_loss is not None and self.is_finite:
@@ -422,7 +605,10 @@ class Model:
     def description(self) -> dict[str, Any]:
         """The plug-in's description, as docs/models.md tells of it."""
         dimensions: dict[str, int] = {}
-        shapes = [(row.name, row.axes, row.symbol.shape) for row in [*self.fields, *self.derived]]
+        other = self.other_state
+        shapes = [(row.name, row.axes, row.symbol.shape)
+                  for row in [*self.fields, *self.derived, *self.passages,
+                              *(other.fields + other.derived if other is not None else [])]]
         shapes += [(stored.name, stored.axes, stored.values.shape) for stored in self.arrays]
         for name, axes, shape in shapes:
             for axis, size in zip(axes, shape):
@@ -443,15 +629,24 @@ class Model:
                     found[bound] = float(getattr(row, bound))
             return found
 
+        def state(of: Model) -> dict[str, Any]:
+            chosen = len(of.nodes()[0]) or len(of.drawn()[0])
+            return {"fields": [item(row, dimensions=list(row.axes), scale=row.scale)
+                               for row in of.fields],
+                    "derived": [item(row, dimensions=list(row.axes)) for row in of.derived],
+                    "loss": of.has_loss, "loss_floor": of.loss_floor,
+                    **({"samples": chosen, "sampling": "epochs"} if of.in_epochs else {})}
+
         found: dict[str, Any] = {
             "name": self.name, "title": self.title,
             "source": self.source or "no source is given",
             "equations": self.equations or self.formula(),
             "parameters": [parameter(row) for row in self.parameters],
             "dimensions": [{"name": axis, "size": size} for axis, size in dimensions.items()],
-            "fields": [item(row, dimensions=list(row.axes), scale=row.scale)
-                       for row in self.fields],
-            "derived": [item(row, dimensions=list(row.axes)) for row in self.derived],
+            **state(self),
+            "passages": [item(row, dimensions=list(row.axes)) for row in self.passages],
+            "outcomes": [item(row) for row in self.outcomes],
+            "finals": [item(row) for row in self.finals],
             "observables": [item(row, floor=row.floor) for row in self.observables],
             "invariants": [item(row) for row in self.invariants],
             "events": [item(row) for row in self.events],
@@ -459,12 +654,13 @@ class Model:
             "arrays": [{"name": stored.name, "meaning": stored.meaning,
                         "dimensions": list(stored.axes)} for stored in self.arrays],
             "notes": [{"text": text} for text in self.notes],
-            "loss": self.has_loss, "loss_floor": self.loss_floor,
             "first_stage_time": self.first_stage_time,
             "figure": self.figure, "figure_of_sweeps": self.figure_of_sweeps,
             "lane_parameters": len(self.parameters) + len(self.nodes()[0]) + 1}
         if self.end is not None:
             found["end"] = self.end
+        if other is not None:
+            found["training"] = {**state(other), "approximation": other.limit}
         return found
 
     def formula(self) -> str:
@@ -486,7 +682,8 @@ class Model:
         if not isinstance(meaning, str) or not meaning.strip():
             raise ModelError(f"the {what} {name} has no meaning; say in a few words what it is")
         rows: list[Any] = [*self.parameters, *self.fields, *self.observables, *self.invariants,
-                           *self.events, *self.constants, *self.derived, *self.arrays]
+                           *self.events, *self.constants, *self.derived, *self.arrays,
+                           *self.passages, *self.outcomes, *self.finals]
         for row in rows:
             if row.name == name:
                 raise ModelError(f"the name {name} is given twice")
@@ -499,20 +696,19 @@ class Model:
                       f"the {what} {name}")
         return Row(name, meaning, symbol, sign, floor=float(floor))
 
-    def _allowed(self, symbol: Symbol, ops: set[str], what: str) -> None:
+    def _allowed(self, symbol: Symbol, ops: set[str], what: str,
+                 more: frozenset[int] | set[int] = frozenset()) -> None:
         own = {id(one) for one in [*(row.symbol for row in [*self.parameters, *self.fields]),
-                                   *self.base, self.population, self.initial_loss]}
+                                   *self.base, self.population, self.initial_loss, self.time,
+                                   self.step, self.epoch, self.learning_rate, self.batch_size]}
         for node in in_order([symbol]):
-            if node.op not in ("parameter", "weights", "data", "population", "initial loss"):
+            if node.op not in KINDS:
                 continue
-            if id(node) not in own:
+            if id(node) not in own | more:
                 raise ModelError(f"{what} uses {node.label}, which belongs to another model")
             if node.op not in ops:
-                kind = {"data": "of a single sample", "weights": "which training moves",
-                        "population": "the population loss",
-                        "initial loss": "the loss at the start"}.get(node.op, "")
-                raise ModelError(f"{what} depends on {node.label} ({kind}); it may depend on "
-                                 f"{', '.join(sorted(ops))} only")
+                raise ModelError(f"{what} depends on {node.label} ({KINDS[node.op]}); it may "
+                                 f"depend on {', '.join(sorted(ops))} only")
 
     def _axes(self, name: str, axes: Sequence[str], shape: tuple[int, ...]) -> tuple[str, ...]:
         if isinstance(axes, str):

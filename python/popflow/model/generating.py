@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import ModelError
 from .lowering import Lowering
 from .printing import Printer, literal
 from .symbols import as_symbol, in_order
@@ -27,7 +26,13 @@ MOST_IN_JACOBIAN = 20_000  # instructions
 
 def source_of(model: Model) -> tuple[str, str]:
     """The generated source, and its hash."""
-    return Generator(model).source()
+    body = "#include \"popflow/model.hpp\"\n\nnamespace {\n\nusing namespace popflow;\n" \
+           "using namespace popflow::model;\n\n"
+    if model.other_state is not None:
+        body += Generator(model.other_state).struct("TrainingFormulas")
+        body += "const char* const TrainingFormulas::description = \"\";\n\n"
+    body += Generator(model).struct("Formulas")
+    return body, hashlib.sha256(body.encode()).hexdigest()[:32]
 
 
 class Generator:
@@ -40,21 +45,59 @@ class Generator:
         ca = self.ca = self.lowering.ca
         self.p = ca.SX.sym("p", len(model.parameters))
         self.x = ca.SX.sym("x", model.entries)
-        self.s = ca.SX.sym("s", model.inputs)
+        self.s = ca.SX.sym("s", model.inputs + 4 * model.uses_step)
         self.losses = ca.SX.sym("l", 2)
+        self.v = ca.SX.sym("v", model.entries)
+        self.t = ca.SX.sym("t", 1)
         for i, row in enumerate(model.parameters):
             self.lowering.leaf(row.symbol, self.p[i])
         begin = 0
         for field in model.fields:
-            self.lowering.leaf(field.symbol, self.x[begin:begin + field.symbol.size])
-            begin += field.symbol.size
+            size = field.symbol.size
+            self.lowering.leaf(field.symbol, self.x[begin:begin + size])
+            for one in model.maps.get(id(field.symbol), []):
+                self.lowering.leaf(one.direction, self.v[begin:begin + size])
+            begin += size
         begin = 0
         for symbol in model.base:
             self.lowering.leaf(symbol, self.s[begin:begin + symbol.size])
             begin += symbol.size
-        self.lowering.data = self.s
+        if model.uses_step:
+            for place, symbol in enumerate((model.step, model.epoch, model.learning_rate,
+                                            model.batch_size)):
+                self.lowering.leaf(symbol, self.s[model.inputs + place])
+        self.lowering.leaf(model.time, self.t)
+        self.lowering.data = self.normal_numbers()
         self.lowering.leaf(model.population, self.losses[0])
         self.lowering.leaf(model.initial_loss, self.losses[1])
+
+    def normal_numbers(self) -> Any:
+        """Numbers of a sample that are no finite data, as a column."""
+        begin, parts = 0, [self.ca.SX(0, 1)]
+        for law, symbols in self.model.laws:
+            size = sum(symbol.size for symbol in symbols)
+            if law.kind != "finite":
+                parts.append(self.s[begin:begin + size])
+            begin += size
+        return self.ca.vertcat(*parts)
+
+    def moved(self, v: Any, projections_only: bool = False) -> Any:
+        """Directions in which the weights move along v: preconditioned, then projected."""
+        begin, parts = 0, []
+        for field in self.model.fields:
+            size = field.symbol.size
+            part = v[begin:begin + size]
+            for one in self.model.maps.get(id(field.symbol), []):
+                if one.is_projection or not projections_only:
+                    result = self.lowering.entries(one.result)
+                    part = self.ca.substitute(result, self.v[begin:begin + size], part)
+            parts.append(part)
+            begin += size
+        return self.ca.vertcat(*parts)
+
+    def descent(self, loss: Any) -> Any:
+        """The direction that descends a loss, and the loss."""
+        return self.ca.vertcat(self.moved(-self.ca.gradient(loss, self.x)), loss)
 
     def column(self, symbols: Sequence[Any]) -> Any:
         """The entries of all symbols, one after the other."""
@@ -63,104 +106,163 @@ class Generator:
         return self.lowering.with_shifts([found])[0]
 
     def printed(self, name: str, arguments: str, out: Any) -> str:
-        of = {"p": self.p, "x": self.x, "s": self.s, "l": self.losses}
+        of = {"p": self.p, "x": self.x, "s": self.s, "l": self.losses, "v": self.v, "t": self.t}
         return self.printer.function(name, [(a, of[a]) for a in arguments.split()], out)
 
-    def source(self) -> tuple[str, str]:
+    def struct(self, name: str) -> str:
+        """The struct of the formulas, as model.hpp describes it."""
         model, ca = self.model, self.ca
         functions: list[str] = []
 
         def add(name: str, arguments: str, out: Any) -> None:
             functions.append(self.printed(name, arguments, out))
 
+        def finished(out: Any) -> Any:
+            return self.lowering.with_shifts([out])[0]
+
         add("start", "p", self.column([field.start for field in model.fields]))
         nodes, weights = model.nodes()
+        drawn, chances = model.drawn()
         if len(nodes):
             add("weights", "p", self.column([weights]))
-        has_loss = model.has_loss
-        jacobian = None
+        if len(drawn):
+            add("chances", "p", self.column([chances]))
+        has_loss, sampled = model.has_loss, model.sample_loss is not None
+        entries = slice(0, model.entries)
+        rate = None
         if model.sample_loss is not None:
-            loss = self.lowering.entries(model.sample_loss)
-            gradient = ca.gradient(loss, self.x)
-            add("sample", "p x s", self.lowering.with_shifts([ca.vertcat(-gradient, loss)])[0])
-            if len(nodes):
-                jacobian = self.lowering.with_shifts([-ca.jacobian(gradient, self.x)])[0]
+            column = self.descent(self.lowering.entries(model.sample_loss))
+            add("sample", "p x s", finished(column))
+            if model.has_means:
+                column = self.descent(self.lowering.entries(model.population_formula()))
+                add("mean", "p x s", finished(column))
+            rate = column[entries]
         if not len(nodes):
             if has_loss:
-                loss = self.lowering.entries(model.population_formula())
-                gradient = ca.gradient(loss, self.x)
-                column, rate = ca.vertcat(-gradient, loss), -gradient
+                column = self.descent(self.lowering.entries(model.population_formula()))
+                rate = column[entries]
             else:
                 rate = ca.vertcat(*[self.lowering.entries(model.rates[id(field.symbol)])
                                     for field in model.fields])
                 column = ca.vertcat(rate, 0)
-            add("population", "p x", self.lowering.with_shifts([column])[0])
-            jacobian = self.lowering.with_shifts([ca.jacobian(rate, self.x)])[0]
+            add("population", "p x", finished(column))
         add("observe", "p x l", self.column([one.symbol for one in
                                              [*model.observables, *model.invariants]]))
         add("event", "p x l", self.column([one.symbol for one in model.events]))
         add("constant", "p l", self.column([one.symbol for one in model.constants]))
         add("derive", "p x l", self.column([one.symbol for one in model.derived]))
-        main = self.printer.instructions["sample" if len(nodes) else "population"]
-        has_jacobian = False
-        if jacobian is not None and model.entries <= MOST_IN_COVARIANCE:
-            text = self.printed("jacobian", "p x s", ca.vec(ca.densify(jacobian).T))
-            if self.printer.instructions["jacobian"] <= MOST_IN_JACOBIAN:
-                has_jacobian = True
-                functions.append(text)
-        sampled = model.sample_loss is not None
-        draws_nodes = sampled and model.is_finite
+        self.add_others(add)
+        main = self.printer.instructions["mean" if model.has_means else
+                                         "sample" if len(nodes) else "population"]
+        has_jacobian = self.add_jacobian(rate, functions)
+        draws_nodes = sampled and model.draws_nodes(len(nodes))
         in_packs = main <= MOST_IN_LANES
         # Formulas of lanes know the parameters of a problem, not its arrays.
-        in_lanes = in_packs and model.entries <= LARGEST_IN_LANES and not model.arrays
+        in_lanes = (in_packs and model.entries <= LARGEST_IN_LANES and not model.arrays
+                    and model.flow is None)
         columns = model.columns_of_arrays()
-        if sampled and not draws_nodes:
+        if sampled and model.draws_numbers:
             functions.append(self.draw())
         flags = {"has_loss": has_loss, "is_sampled": sampled, "draws_nodes": draws_nodes,
                  "signed_weights": not draws_nodes,
-                 "has_covariance": draws_nodes and model.entries <= MOST_IN_COVARIANCE,
+                 "has_covariance": sampled and model.is_finite and not model.uses_step
+                 and model.entries <= MOST_IN_COVARIANCE,
                  "has_jacobian": has_jacobian, "has_lanes": in_lanes, "in_packs": in_packs,
                  "in_avx512": main <= MOST_IN_AVX512,
                  "observed_need_loss": self.need(model.observables + model.invariants),
-                 "events_need_loss": self.need(model.events)}
+                 "events_need_loss": self.need(model.events), **self.other_flags()}
         derived = np.cumsum([0, *(one.symbol.size for one in model.derived)])
+        passing = np.cumsum([0, *(one.symbol.size for one in model.passages)])
         sizes = {"parameters": len(model.parameters), "entries": model.entries,
                  "inputs": model.inputs, "nodes": len(nodes),
                  "observed": len(model.observables) + len(model.invariants),
                  "events": len(model.events), "constants": len(model.constants),
-                 "derived": int(derived[-1]), "arrays": len(columns)}
-        values = ", ".join(float(value).hex() for value in np.ravel(nodes)) or "0"
-        body = "".join(
-            ["#include \"popflow/model.hpp\"\n\nnamespace {\n\nusing namespace popflow;\n"
-             "using namespace popflow::model;\n\nstruct Formulas {\n"
-             "  static const char* const description;\n",
+                 "derived": int(derived[-1]), "arrays": len(columns), **self.other_sizes()}
+        arrays: dict[str, Any] = {
+            "derived_begin": derived, **({"passage_begin": passing} if model.passages else {}),
+            **{f"array_{name}": [column[place] for column in columns] or [0]
+               for place, name in enumerate(("begin", "width"))}}
+        numbers = {"node": nodes, **({"drawn_node": drawn} if len(drawn) else {})}
+        return "".join(
+            [f"struct {name} : Defaults {{\n  static const char* const description;\n",
+             "  using Training = TrainingFormulas;\n" if model.other_state is not None else "",
              *(f"  static constexpr std::size_t {name} = {size};\n"
                for name, size in sizes.items()),
              *(f"  static constexpr bool {name} = {str(flag).lower()};\n"
                for name, flag in flags.items()),
-             "  static constexpr std::size_t derived_begin[] = {"
-             + ", ".join(map(str, derived)) + "};\n",
-             *(f"  static constexpr std::size_t array_{name}[] = {{"
-               + (", ".join(str(column[place]) for column in columns) or "0") + "};\n"
-               for place, name in enumerate(("begin", "width"))),
-             f"  static constexpr double node[] = {{{values}}};\n\n", *functions, "};\n"])
-        digest = hashlib.sha256(body.encode()).hexdigest()[:32]
-        return body, digest
+             *(f"  static constexpr std::size_t {name}[] = {{{', '.join(map(str, values))}}};\n"
+               for name, values in arrays.items()),
+             *(f"  static constexpr double {name}[] = {{"
+               + (", ".join(float(value).hex() for value in np.ravel(rows)) or "0") + "};\n"
+               for name, rows in numbers.items()),
+             "\n", *functions, "};\n"])
+
+    def add_others(self, add: Any) -> None:
+        """Functions that most models lack."""
+        model = self.model
+        for name, rows in (("pass", model.passages), ("finish", model.finals),
+                           ("turn_out", model.outcomes)):
+            if rows:
+                add(name, "p x l", self.column([row.symbol for row in rows]))
+        if model.solutions:
+            add("solve", "p t", self.column([model.solutions[id(field.symbol)]
+                                             for field in model.fields]))
+        if model.noise_factor is not None:
+            add("noise", "p x", self.column([model.noise_factor]))
+        if model.noise_covariance is not None:
+            add("noise", "p x", self.column([model.noise_covariance]))
+        if model.maps:
+            add("precondition", "p x v", self.moved(self.v))
+        if self.projects():
+            add("project", "p x v", self.moved(self.v, projections_only=True))
+
+    def projects(self) -> bool:
+        return any(one.is_projection for maps in self.model.maps.values() for one in maps)
+
+    def other_flags(self) -> dict[str, bool]:
+        model = self.model
+        return {name: True for name, flag in {
+            "has_noise": model.noise_factor is not None or model.noise_covariance is not None,
+            "has_solution": bool(model.solutions), "has_precondition": bool(model.maps),
+            "has_projection": self.projects(), "passages_need_loss": self.need(model.passages),
+            "ends_need_loss": self.need(model.finals + model.outcomes),
+            "draws_numbers": model.sample_loss is not None and model.draws_numbers,
+            "uses_step": model.uses_step, "has_means": model.has_means}.items() if flag}
+
+    def other_sizes(self) -> dict[str, int]:
+        model = self.model
+        factor, drawn = model.noise_factor, len(model.drawn()[0])
+        return {name: size for name, size in {
+            "passing": sum(one.symbol.size for one in model.passages),
+            "finals": len(model.finals), "outcomes": len(model.outcomes),
+            "noise_columns": factor.shape[1] if factor is not None else 0, "drawn": drawn,
+            "chosen": (drawn or len(model.nodes()[0])) if model.in_epochs else 0}.items() if size}
+
+    def add_jacobian(self, rate: Any, functions: list[str]) -> bool:
+        """Adds the Jacobian of a rate unless that is too large."""
+        ca = self.ca
+        if rate is None or self.model.entries > MOST_IN_COVARIANCE:
+            return False
+        (jacobian,) = self.lowering.with_shifts([ca.jacobian(rate, self.x)])
+        text = self.printed("jacobian", "p x s", ca.vec(ca.densify(jacobian).T))
+        if self.printer.instructions["jacobian"] > MOST_IN_JACOBIAN:
+            return False
+        functions.append(text)
+        return True
 
     def need(self, items: Sequence[Any]) -> bool:
         return any(node is self.model.population
                    for node in in_order([one.symbol for one in items]))
 
     def draw(self) -> str:
-        """Draws the numbers of a sample, law by law."""
+        """Draws the numbers of a sample that are no finite data, law by law."""
         lines: list[str] = []
         begin = 0
         for law, symbols in self.model.laws:
             size = sum(symbol.size for symbol in symbols)
             if law.kind == "finite":
-                raise ModelError("a product of a finite law and a continuous one needs "
-                                 "population_loss, and cannot be sampled yet: draw the finite part "
-                                 "by functions of uniform()")
+                begin += size
+                continue
             number = {"normal": "random.normal(random.stream)",
                       "uniform": f"{literal(law.low)} + {literal(law.high - law.low)} * "
                                  "random.uniform(random.stream)",

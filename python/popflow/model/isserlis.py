@@ -16,14 +16,15 @@ MOST = np.inf  # degree of what is no polynomial
 HIGHEST = 8
 
 
-def degree(formula: Symbol) -> float:
-    """A bound on the degree of a formula in the data; infinite if it may be no polynomial."""
+def degree(formula: Symbol, finite: frozenset[int] = frozenset()) -> float:
+    """A bound on the degree of a formula in the data but for those of finite laws, given by their
+    ids; infinite if it may be no polynomial."""
     found: dict[int, float] = {}
     for node in in_order([formula]):
         of = [found[id(arg)] for arg in node.args]
         most = max(of, default=0.0)
         if node.op == "data":
-            value = 1.0
+            value = 0.0 if id(node) in finite else 1.0
         elif node.op in ("+", "-", "neg", "sum", "take", "join") or most == 0:
             value = most
         elif node.op in ("*", "matmul"):
@@ -50,8 +51,10 @@ def is_power(node: Symbol) -> bool:
 
 def normal_mean(model: Model, loss: Symbol) -> Symbol:
     """The mean of the loss over the law of the data, as a symbol that the lowering expands."""
-    kinds = {law.kind for law, _ in model.laws}
-    found = degree(loss)
+    kinds = {law.kind for law, _ in model.laws if law.kind != "finite"}
+    finite = frozenset(id(symbol) for law, symbols in model.laws if law.kind == "finite"
+                       for symbol in symbols)
+    found = degree(loss, finite)
     if kinds != {"normal"} or found > HIGHEST:
         why = (f"the law of the data is {', '.join(sorted(kinds))}, not normal"
                if kinds != {"normal"}

@@ -36,7 +36,9 @@ class Law:
     low: float = 0.0
     high: float = 1.0
     root: np.ndarray | None = None  # a square root of the covariance
+    mean: np.ndarray | None = None
     stored: list[tuple[int, Stored]] = field(default_factory=list)  # arrays of the problem
+    epochs: bool = False  # whether training visits every sample once in each pass
 
     @property
     def samples(self) -> int:
@@ -50,12 +52,19 @@ class Law:
         return int(np.prod(self.shape, dtype=int))
 
 
-def finite(*arrays: Any, probability: Any = None) -> Law:
+def finite(*arrays: Any, probability: Any = None, sampling: str = "replacement") -> Law:
     """A finite set of samples: row i of every array belongs to sample i.
 
     `probability` has a weight for each sample, which are divided by their sum; it may depend on
     parameters of the model. All samples are equally probable without it.
+
+    `sampling` says how sampled training draws: "replacement", independently, or "epochs", every
+    sample once in each pass, in an order that is drawn afresh. The noise of the SDE is that of
+    independent draws in either case.
     """
+    if sampling not in ("replacement", "epochs"):
+        raise ModelError(f"the sampling of finite() is {sampling!r}; it must be 'replacement' or "
+                         "'epochs'")
     if not arrays:
         raise ModelError("finite() has no arrays; give one or more, with a row for each sample")
     given: list[np.ndarray] = []
@@ -92,7 +101,14 @@ def finite(*arrays: Any, probability: Any = None) -> Law:
         if weight.value.sum() <= 0:
             raise ModelError("the probabilities of finite() sum to 0; at least one must be "
                              "positive")
-    return Law("finite", given, weight, stored=stored)
+    if sampling == "epochs" and not is_uniform(weight):
+        raise ModelError("finite() has probabilities, but training in epochs visits all samples "
+                         "equally often: leave out probability=, or sampling='epochs'")
+    return Law("finite", given, weight, stored=stored, epochs=sampling == "epochs")
+
+
+def is_uniform(weight: Symbol) -> bool:
+    return weight.op == "constant" and bool((weight.value == weight.value[0]).all())
 
 
 def categorical(probability: Any) -> Law:

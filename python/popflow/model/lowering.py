@@ -28,7 +28,7 @@ class Lowering:
         self.known: dict[int, Any] = {}
         self.kept: list[Symbol] = []  # so that no id is used twice
         self.shifts: list[tuple[Any, Any]] = []
-        self.data: Any = None  # all numbers of a sample
+        self.data: Any = None  # the normal numbers of a sample
 
     def leaf(self, symbol: Symbol, entries: Any) -> None:
         """Says which expressions, in row-major order, a symbol stands for."""

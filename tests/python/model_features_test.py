@@ -1,0 +1,228 @@
+# label: slow
+"""What models offer beyond a loss: epochs, noise by equations, exact solutions, passages, outcomes,
+preconditioners, projections, and another state for training."""
+
+import numpy as np
+import pytest
+from model_support import need_casadi
+
+need_casadi()
+
+import popflow  # noqa: E402
+from popflow.model import Model, ModelError, finite, normal, rademacher, uniform  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+DATA = np.array([0.0, 1.0, 4.0, 9.0])
+
+
+def in_epochs(sampling="epochs"):
+    m = Model("epochs", "a scalar on a training set")
+    w = m.weights("w", 3.0, "weight")
+    x = m.data(finite(DATA, sampling=sampling))
+    m.loss((w - x) ** 2 / 2)
+    m.end = 2
+    return m
+
+
+def test_an_epoch_visits_every_sample_once_and_survives_resuming(tmp_path):
+    system = in_epochs().build()
+    words = {"mode": "sgd", "learning_rate": 0.1}
+    # With the whole set in every batch, training is exact gradient descent.
+    run = popflow.run(system, batch_size=4, t_end=2, **words)
+    steps = np.round(run.time.values / 0.1)
+    assert np.allclose(run.w, DATA.mean() + (3 - DATA.mean()) * 0.9**steps, rtol=1e-12)
+    # One sample in every step: the order of each pass follows from the steps.
+    run = popflow.run(system, batch_size=1, t_end=1.2, saves=13, **words)
+    w = np.ravel(run.w)
+    seen = (w[1:] - 0.9 * w[:-1]) / 0.1
+    passes = np.round(seen).reshape(3, 4)
+    assert np.allclose(seen, np.round(seen), atol=1e-9)
+    assert all(sorted(one) == list(DATA) for one in passes)
+    assert len({tuple(one) for one in passes}) > 1
+    other = popflow.run(system, batch_size=1, t_end=1.2, saves=13, seed=2, **words)
+    assert not np.array_equal(other.w, run.w)
+    # A run that is resumed in the midst of a pass goes on with it.
+    half = popflow.run(system, batch_size=1, t_end=0.6, saves=7, output=tmp_path / "a.h5", **words)
+    half.close()
+    whole = popflow.resume(tmp_path / "a.h5", t_end=1.2, system=system)
+    assert np.ravel(whole.w)[-1] == w[-1]
+
+
+def test_the_noise_of_the_sde_is_that_of_independent_draws():
+    epochs, replaced = in_epochs().build(), in_epochs("replacement").build()
+    words = {"mode": "sde", "learning_rate": 0.1, "batch_size": 2, "t_end": 1, "seed": 4}
+    assert np.array_equal(popflow.run(epochs, **words).w, popflow.run(replaced, **words).w)
+
+
+def test_noise_by_equations_moves_the_sde():
+    m = Model("noisy", "two numbers with one source of noise")
+    x = m.weights("x", [1.0, 0.5], "places")
+    m.rate(x, -x)
+    m.noise(factor=[[1.0], [0.5]])
+    m.solution(x, np.array([1.0, 0.5]) * np.exp(-m.time))
+    m.passage("crossed", 0.3 - x, "time at which an entry falls below 0.3", axes=["entry"])
+    m.outcome("small", x[0] < 0.2, "the first entry is small")
+    m.outcome("large", x[0] > 0.5, "the first entry is large")
+    m.end = 3
+    system = m.build()
+    made = {str(name) for name in popflow.verify(system).checks.check.values}
+    assert {"covariance", "closed form"} <= made
+    run = popflow.run(system, t_end=3, rtol=1e-10)
+    assert np.allclose(run.crossed, np.log([1 / 0.3, 0.5 / 0.3]), rtol=1e-6)
+    assert run.attrs["outcome"] == "small"
+    noisy = popflow.run(system, mode="sde", learning_rate=0.1, batch_size=1, runs=400, t_end=3,
+                        seed=2)
+    # eta G G^T / 2 at rest, along (1, 0.5) alone.
+    last = noisy.x.isel(time=-1).values
+    assert np.allclose(np.cov(last.T), 0.05 * np.array([[1, 0.5], [0.5, 0.25]]), rtol=0.25)
+    moved = last - last.mean(axis=0)
+    assert np.allclose(moved[:, 1], moved[:, 0] / 2, atol=1e-9)
+
+
+def test_a_wrong_noise_or_solution_is_caught():
+    def made(covariance=None, solution=None):
+        m = Model("wrong", "a wrong part")
+        x = m.weights("x", [1.0, 0.5], "places")
+        m.rate(x, -x)
+        if covariance is not None:
+            m.noise(covariance=covariance)
+        if solution is not None:
+            m.solution(x, solution(m.time))
+        m.end = 1
+        return m
+    with pytest.raises(ModelError, match="covariance"):
+        made(covariance=[[1.0, 2.0], [2.0, 1.0]]).build()
+    with pytest.raises(ModelError, match="closed form"):
+        made(solution=lambda t: np.array([1.0, 0.5]) * np.exp(-1.1 * t)).build()
+
+
+def test_outcomes_and_final_values_are_reported(tmp_path):
+    m = Model("ends", "an end with words")
+    speed = m.parameter("speed", 1.0, "rate of growth")
+    x = m.weights("x", 1.0, "place")
+    m.rate(x, speed * x)
+    m.outcome("small", x < 1, "smaller than the start")
+    m.outcome("large", x > 2, "larger than twice the start")
+    m.final("square", x * x, "square of the last state")
+    m.end = 1
+    system = m.build()
+    import h5py
+    for value, word in ((1.0, "large"), (-1.0, "small"), (0.1, "undecided")):
+        run = popflow.run(system, speed=value, output=tmp_path / f"{word}.h5")
+        assert run.attrs["outcome"] == word
+        with h5py.File(tmp_path / f"{word}.h5") as file:
+            assert np.isclose(np.ravel(file["final/square"][()])[0], float(run.x[-1]) ** 2)
+
+
+def test_a_preconditioner_and_a_projection_hold_for_flow_samples_and_noise():
+    rng = np.random.default_rng(3)
+    inputs, outputs = rng.normal(size=(12, 3)), rng.normal(size=12)
+    m = Model("mirror", "a preconditioned flow that conserves a sum")
+    w = m.weights("w", [0.5, 0.3, 0.2], "positive weights")
+    b = m.weights("b", [0.1, 0.4], "biases")
+    x, y = m.data(finite(inputs, outputs))
+    m.loss((w @ x + b[0] * x[0] - b[1] - y) ** 2 / 2)
+    m.precondition(w, lambda v: w * v)
+    m.projection(b, lambda v: v - v.mean())
+    m.invariant("total", b.sum(), "sum of the biases")
+    m.end = 1
+    system = m.build()  # `verify` holds both against the samples, the loss and the covariance
+    made = {str(name) for name in popflow.verify(system).checks.check.values}
+    assert {"gradient", "covariance", "noise projection"} <= made
+    run = popflow.run(system, t_end=1, saves=2, rtol=1e-11)
+    # The flow of log w is minus the gradient.
+    from scipy.integrate import solve_ivp
+
+    def rate(_, z):
+        error = inputs @ z[:3] + z[3] * inputs[:, 0] - z[4] - outputs
+        slope = np.array([error @ inputs[:, 0], -error.sum()]) / 12
+        return np.concatenate([-z[:3] * (inputs.T @ error) / 12, -(slope - slope.mean())])
+    exact = solve_ivp(rate, (0, 1), [0.5, 0.3, 0.2, 0.1, 0.4], rtol=1e-11, atol=1e-12).y[:, -1]
+    assert np.allclose(np.concatenate([run.w.values[-1], run.b.values[-1]]), exact, rtol=1e-8)
+    noisy = popflow.run(system, mode="sde", learning_rate=0.1, batch_size=2, t_end=1)
+    assert np.allclose(noisy.b.sum("b_index"), 0.5, atol=1e-12)
+    isotropic = popflow.run(system, mode="sde", noise="isotropic", learning_rate=0.1, batch_size=2,
+                            t_end=1)
+    assert np.allclose(isotropic.b.sum("b_index"), 0.5, atol=1e-12)
+
+
+def test_a_finite_law_beside_a_normal_one_has_an_exact_population():
+    """Labels of a finite law, inputs of a normal one: the mean is exact, label by label."""
+    m = Model("beside", "regression with signs and normal inputs")
+    w = m.weights("w", [0.3, -0.2], "weights")
+    sign, x = m.data(rademacher(), normal(2))
+    m.loss((w @ x - sign * (1 + x[0])) ** 2 / 2)
+    m.end = 1
+    system = m.build()
+    run = popflow.run(system, t_end=1, saves=2)
+    for w1, w2, loss in zip(*run.w.values.T, run.loss.values):
+        # E (w x - s - s x0)^2 / 2 over both signs.
+        assert loss == pytest.approx((w1**2 + w2**2 + 2) / 2, rel=1e-12)
+
+
+def test_a_loss_may_depend_on_the_step_of_training():
+    """Label noise in proportion to the learning rate; a mean that is given."""
+    m = Model("steps", "a scalar with a step")
+    w = m.weights("w", 1.0, "weight")
+    x = m.data(uniform(-1, 1))
+    m.loss(w * w / 2 + w * x * m.learning_rate * m.batch_size * (1 + m.step))
+    m.population_loss(w * w / 2)
+    m.end = 1
+    system = m.build()
+    run = popflow.run(system, mode="sgd", learning_rate=0.1, batch_size=1, t_end=0.5, saves=6)
+    w = np.ravel(run.w)
+    steps = np.arange(5)
+    drawn = -(w[1:] - 0.9 * w[:-1]) / (0.1 * 0.1 * (1 + steps))
+    assert (np.abs(drawn) < 1).all() and len(set(np.round(drawn, 9))) == 5
+    other = popflow.run(system, mode="sgd", learning_rate=0.2, batch_size=1, t_end=1, saves=6)
+    w = np.ravel(other.w)
+    assert np.allclose(-(w[1:] - 0.8 * w[:-1]) / (0.2 * 0.2 * (1 + steps)), drawn, rtol=1e-9)
+
+
+def distances(limit):
+    """Least squares in d dimensions: the distance from the teacher, beside the weights."""
+    d = 50
+    m = Model("distances", "least squares in high dimension", source="a test")
+    gamma = m.parameter("gamma", 0.5, "learning rate times d", low=0)
+    D = m.weights("D", 1.0, "squared distance from the teacher")
+    m.rate(D, -2 * gamma * D + (gamma**2 * D if limit else 0 * D))
+    m.observable("loss", D / 2, "mean loss")
+    m.observable("distance", D, "squared distance")
+    other = m.training(limit=limit)
+    start = np.zeros(d)
+    start[0] = 1.0
+    w = other.weights("w", start, "weights minus those of the teacher")
+    x = other.data(normal(d))
+    other.loss((w @ x) ** 2 / 2)
+    other.precondition(w, lambda v: gamma * v)
+    other.observable("distance", w @ w, "squared distance")
+    m.end = 2
+    return m
+
+
+def test_a_training_state_stands_beside_the_flow():
+    system = distances("the flow is the limit of many dimensions, at the rate 1 / d").build()
+    flow = popflow.run(system, t_end=2)
+    assert "D" in flow and "w" not in flow
+    runs = popflow.run(system, mode="sgd", learning_rate=1 / 50, batch_size=1, runs=400, t_end=2)
+    assert "w" in runs and "D" not in runs
+    exact = np.exp((-2 * 0.5 + 0.25) * 2)
+    mean = float(runs.distance.isel(time=-1).mean())
+    error = float(runs.distance.isel(time=-1).std()) / 20
+    # The mean is off by 1/d: E D_(k+1) = D_k (1 - 2 gamma/d + gamma^2 (d + 2)/d^2).
+    finite_size = (1 - 1 / 50 + 0.25 * 52 / 50**2) ** 100
+    assert abs(mean - finite_size) < 4 * error
+    assert float(flow.distance[-1]) == pytest.approx(exact, rel=1e-5)
+    compared = popflow.compare(system, learning_rate=1 / 50, batch_size=1, runs=8, t_end=1,
+                               rungs=["flow", "sgd"])
+    assert list(compared.rung.values) == ["flow", "sgd"]
+
+
+def test_a_training_state_without_a_limit_must_have_the_flow_of_its_observables():
+    with pytest.raises(ModelError, match="noisy coordinates"):
+        m = distances("")
+        m.rates.clear()
+        m.rate(m.fields[0].symbol, -3 * m.fields[0].symbol)
+        m.build()
+    distances("").build()  # gradient flow: dD/dt = -2 gamma D
