@@ -115,7 +115,7 @@ def test_files_that_cannot_be_compared():
         refused("--from", f"{flow},{noisy}", words=["RUNG=FILE"], code=2)
         refused("--from", f"flow={flow},sgd={folder}/no.h5", words=["no.h5"])
         refused("scb", "--from", f"flow={flow},sgd={noisy}", words=["markov, not of scb"])
-        refused("--from", f"flow={flow},sgd={noisy}", "--t-end", 3, words=["--t-end is for runs"], code=2)
+        refused("--from", f"flow={flow},sgd={noisy}", "--t-end", 3, words=["--t-end applies to new runs"], code=2)
         scb = run(folder, "scb", "scb", "--vocab-size", 3, "--context-length", 40, *SMALL, *sgd)
         refused("--from", f"flow={flow},sgd={scb}", words=["scb in sgd", "markov in flow"])
         again = run(folder, "svag", "markov", *SMALL, *sgd, "--svag", 2)
@@ -153,7 +153,7 @@ def test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out():
         with h5py.File(cut) as file:
             check(np.isfinite(file["loss"][0]).sum() == 4, "the stop's")
         path, ended = compared(folder, "of-cut", "--from", f"flow={flow},sgd={cut}")
-        check("compared up to t = 0.8 of 2" in " ".join(ended.out.split()), ended.out)
+        check("compared only up to t = 0.8 of 2" in " ".join(ended.out.split()), ended.out)
         other, _ = compared(folder, "of-whole", "--from", f"flow={flow},sgd={whole}")
         with h5py.File(path) as a, h5py.File(other) as b:
             ours, its = (file["comparison/loss_mean"][()] for file in (a, b))
@@ -177,7 +177,7 @@ def test_a_rung_of_the_system_is_not_the_flow():
         flow = run(folder, "flow", *small)
         own = run(folder, "own", *small, "--coordinates", "integrated")
         said = compared(folder, "no", "--from", f"flow={own},integrated={own}", code=3)[1].err
-        check("it is of the rung integrated, --mode flow --coordinates integrated" in said, said)
+        check("the file is of the rung integrated, --mode flow --coordinates integrated" in said, said)
         compared(folder, "yes", "--from", f"flow={flow},integrated={own}")
         said = compared(folder, "no", *small, "--coordinates", "integrated", "--rungs",
                         "flow,integrated", code=2)[1].err

@@ -75,7 +75,7 @@ def test_what_cannot_be_compared():
                 "axes": ["--over", "batch-size=2,64", *SERIES, *RUNGS["sgd"]],
                 "saves": [*AXES, *SERIES[:-1], 5, *RUNGS["sgd"]],
                 "start": [*AXES, *SERIES, *RUNGS["sgd"], "--e0", 0.7]}
-        said = {"ends": "--record series", "axes": "other axes", "saves": "has 5 saves",
+        said = {"ends": "--record series", "axes": "the axes of sgd (axes.h5) and sde (sde.h5) differ", "saves": "has 5 saves",
                 "start": "--e0: 0.7 in sgd"}
         for name, args in made.items():
             popflow("sweep", "markov", *args, "-o", f"{name}.h5", "--quiet", folder=folder, code=0)

@@ -138,7 +138,7 @@ def test_the_range_may_agree_where_when_and_how_far_down_differ():
             events = file["sgd/events"]
             median = np.median(events["time"])
         told = " ".join(ended.out.split())
-        check("Although its means agree within the range, excess_loss of sgd is" in told, told)
+        check("Although the means agree within the range, excess_loss of sgd is" in told, told)
         again = json.loads(popflow("info", path, "--json", code=0).out)["verdicts"]["comparison"]
         row = next(row for row in again if (row["subject"], row["question"]) == ("loss_settled", "time"))
         with h5py.File(path) as file:
@@ -385,7 +385,7 @@ def test_runs_that_did_not_come_beyond_the_start_decide_nothing():
             check("flow: " in said and "sgd: " in said and "max-steps" in said, said)
         check("up to their ends" in message, message)
         told = " ".join(ended.out.split())
-        check("too few runs" not in told and "flow is undecided on loss" in told and "8 stopped before" in told, told)
+        check("too few runs" not in told and "flow is undecided: loss" in told and "8 stopped before" in told, told)
         again = popflow("resume", path, code=0).err
         check("flow: " in again and "sgd: " in again, again)
 

@@ -364,7 +364,7 @@ def test_a_file_that_cannot_be_extended_stays_as_it_is():
     def of_another_version(file):
         file["restart"].attrs["driver_layout"] = "other:1"
 
-    said = {transposed: "'loss' has shape", no_longer_whole: "'statistics/steps' holds no whole",
+    said = {transposed: "'loss' has shape", no_longer_whole: "'statistics/steps' has numbers that are not whole",
             one_number: "'loss' has shape ()", of_another_version: "other restart data"}
     flow = ["--t-end", 5]
     sgd = ["--mode", "sgd", "--steps", 20, "--runs", 3, "--state", "all"]

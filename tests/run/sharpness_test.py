@@ -141,7 +141,7 @@ def test_coordinates():
             folder=folder,
             code=2,
         ).err
-        check("--sharpness: that of the rung flow" in said and "--coordinates full" in said, said)
+        check("--sharpness: the rung flow" in said and "--coordinates full" in said, said)
 
 
 def test_sweeps_comparisons_and_resumed_runs():
