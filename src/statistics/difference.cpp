@@ -12,23 +12,25 @@ namespace popflow {
 
 namespace {
 
-/// One of the two groups at one time.
+/// Statistics of one of the two groups at one time.
 struct Part {
   double runs = 0;
   double variance = 0;  ///< variance of its mean
   double skewness = 0;
 };
 
-/// Widening of the band, in standard errors, for the uncertainty of the skewness estimated from the
-/// samples. Skewness moves the quantiles of Student's t by (2 q^2 + 1)/6 times the skewness of the
-/// mean (Johnson 1978; Hall 1992), where q is the Gaussian quantile. The standard error of a sample
-/// skewness is about sqrt(6/(n - 3)) (1 + 2 |sample skewness|), and more if its square exceeds what
-/// chance explains: samples hide heavy tails. Skewness common to both groups cancels as far as
-/// their shares of the variance and their numbers of runs are equal.
+/// Widening of the band, in standard errors, because samples may not show the whole skewness.
+/// Skewness moves the quantiles of Student's t by (2 q^2 + 1)/6 times the skewness of the mean
+/// (Johnson 1978; Hall 1992), where q is the Gaussian quantile. The standard error of a sample
+/// skewness is about sqrt(6/(n - 3)) (1 + 2 |sample skewness|). It is larger if the square of the
+/// skewness exceeds what chance explains, because samples hide heavy tails. Skewness that both
+/// groups share cancels, as far as their shares of the variance and their numbers of runs are
+/// equal.
 double allowance(const Part& first, const Part& second, double level) {
   const double variance = first.variance + second.variance;
   if (!(variance > 0)) return 0;
-  const auto share = [&](const Part& part) {  // of a unit skewness, in that of the difference
+  const auto share = [&](const Part& part) {  // fraction of a unit skewness of the part that
+                                              // reaches the difference
     return part.variance > 0 ? std::pow(part.variance / variance, 1.5) / std::sqrt(part.runs) : 0;
   };
   const double s1 = share(first), s2 = share(second);
@@ -51,19 +53,21 @@ double mean_excess(const Extremes& redrawn, const std::vector<double>& z, double
   return times > 0 ? sum / times : 0;
 }
 
-/// Half-widths over all times, in standard errors, and the p-value that belongs to the first.
+/// Half-widths over all times, in standard errors, and the p-value for `width`.
 struct Reach {
   double width = 0;
   double gaussian = 0;  ///< half-width for Gaussian distributions
   double p_value = 1;
 };
 
-/// The smaller of two estimates: the bootstrap's quantile of the largest z over time; and the
-/// quantile of Gaussian paths plus the excess of the bootstrap over Student's t at a single time.
-/// Resampling a few runs gives few distinct draws, some of which hardly scatter at one time or
-/// another, so the first estimate is up to twice too large. Skewness moves a quantile q by an
-/// amount proportional to 2 q^2 + 1 (allowance()), which scales the excess from a single time to
-/// all times. `beyond` is the largest |z| without its allowance.
+/// Returns the smaller of two estimates of the half-width: the bootstrap's quantile of the largest
+/// z over time; and the quantile of Gaussian paths plus the excess of the bootstrap over Student's
+/// t at a single time. `beyond` is the largest |z| without its allowance.
+///
+/// The first estimate is up to twice too large for a few runs: resampling gives few distinct draws,
+/// some of which hardly scatter at some time. The second scales the excess from a single time to
+/// all times by 2 q^2 + 1, because skewness moves a quantile q by an amount proportional to it
+/// (allowance()).
 Reach reach(const Extremes& redrawn, const PathExtent& extent, const std::vector<double>& z,
             double beyond, double level) {
   const double gaussian = extent.quantile(level), once = student_quantile(level, extent.degrees);
@@ -161,7 +165,7 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     if (first.runs != second.runs) {
       // If the smaller group scatters more, a permutation test underestimates the error.
       d.p_value = std::max(d.p_value, own.p_value);
-      // A few runs say little about the tail of a distribution that the larger group shows.
+      // A few runs may not show a tail of the distribution that the larger group shows.
       least = std::max(least, reach_of(DrawnFrom::pooled).width);
     }
   }

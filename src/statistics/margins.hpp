@@ -12,26 +12,26 @@
 
 namespace popflow {
 
-/// p-value for means that are nowhere further apart than the margin: the test of difference() after
-/// moving the means towards each other by the margin. `d` is the difference of the two. A NaN
-/// margin counts as 0. For exact values the result is 0 or 1.
+/// p-value of the hypothesis that the means differ nowhere by more than the margin: the test of
+/// difference() after the means are moved towards each other by the margin. `d` is the difference
+/// of the two. A NaN margin counts as 0. For exact values the result is 0 or 1.
 double p_value_within(const Paths& first, const Paths& second, const Difference& d, double margin,
                       double level, std::uint64_t seed, Workers& workers);
 
 /// Confidence intervals of a difference at any level; they widen with the level.
 using Intervals = std::function<Interval(double level)>;
 
-/// p-value for a difference no larger than the margin: the smallest 1 - level at which the interval
-/// lies entirely beyond the margin.
+/// p-value of the hypothesis that the difference is no larger than the margin: the smallest 1 -
+/// level at which the interval lies entirely beyond the margin.
 double p_value_within(const Intervals& intervals, double margin);
 
-/// agree: the interval at `level_of_agreement` lies within +-margin. differ: the interval at
-/// `level` lies beyond the margin. `runs` is the smaller number of runs.
+/// Returns `agree` if the interval at `level_of_agreement` lies within +-margin, and `differ` if
+/// the interval at `level` lies beyond the margin. `runs` is the smaller number of runs.
 Verdict verdict(const Intervals& intervals, double difference, double margin, double level,
                 double level_of_agreement, std::size_t runs);
 
 /// p-values of one test of a family. Several p-values of one kind (items of a passage) count as one
-/// member: the smallest, multiplied by their number.
+/// member: the smallest p-value, multiplied by their number.
 struct MemberOfFamily {
   std::vector<double> p_values;
 };

@@ -81,7 +81,7 @@ Interval paired_median_difference(const std::vector<std::pair<double, double>>& 
     std::sort(first.begin(), first.end());
     std::sort(second.begin(), second.end());
     const double apart = median_of_sorted(second) - median_of_sorted(first);
-    // The difference of two infinite medians is unknown.
+    // The difference of two infinite medians is unknown, and so is its bound.
     highs.push_back(std::isnan(apart) ? kUnbounded : apart);
     lows.push_back(std::isnan(apart) ? kUnbounded : -apart);
   }

@@ -6,13 +6,13 @@
 
 namespace popflow {
 
-/// A confidence interval; ends that the data do not bound are infinite.
+/// Confidence interval. An end that the data do not bound is infinite.
 struct Interval {
   double low = 0;
   double high = 0;
 };
 
-/// Sorted first-passage times of runs; infinite if not reached by the end.
+/// Sorted first-passage times of runs; infinite if a run did not reach the level.
 class PassageTimes {
  public:
   /// `end`: time up to which the runs were followed. `exact`: one run without randomness.
@@ -24,10 +24,10 @@ class PassageTimes {
   [[nodiscard]] std::size_t reached() const;
   /// Median over all runs; infinite if fewer than half have passed, NaN without runs.
   [[nodiscard]] double median() const;
-  /// Confidence interval of the median from order statistics: the numbers of runs on either side
-  /// are binomial for any distribution of times. The interval therefore always covers, and with few
-  /// runs its ends are infinite. A lower end beyond the last known time is replaced by the end of
-  /// the runs.
+  /// Confidence interval of the median from order statistics. For any distribution of times, the
+  /// numbers of runs on either side of the median are binomial; therefore the interval always
+  /// covers. With few runs its ends are infinite. If the lower end lies beyond the last known time,
+  /// it is replaced by the end of the runs.
   [[nodiscard]] Interval interval(double level) const;
 
  private:
@@ -36,10 +36,10 @@ class PassageTimes {
   bool exact_;
 };
 
-/// Confidence interval of the second median minus the first, for independent runs: combines the
-/// intervals of the medians through the variances implied by their ends (MOVER: Zou and Donner
-/// 2008). If a median is infinite, the ends are those of a box: differences of ends, each at half
-/// the error.
+/// Confidence interval of the second median minus the first, for independent runs. Combines the
+/// intervals of the medians through the variances that their ends imply (MOVER: Zou and Donner
+/// 2008). If a median is infinite, the ends are differences of the ends of the two intervals, each
+/// at half the error probability.
 Interval median_difference(const PassageTimes& first, const PassageTimes& second, double level);
 
 /// Confidence interval of the median difference of paired runs, which share their random numbers:

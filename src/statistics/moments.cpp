@@ -17,8 +17,8 @@ double error_of_log(double n, double kurtosis) {
   return 0.5 * std::sqrt(std::max(0.0, kurtosis - (n - 3) / (n - 1)) / n);
 }
 
-/// Ends of the studentised bootstrap's interval of log(deviation), relative to log s, at every
-/// time; {0, 0} where no draw varies.
+/// Ends of the studentised bootstrap's interval of log(deviation), relative to log s, at one time;
+/// {0, 0} if no draw varies.
 struct Ends {
   double low = 0, high = 0;
 };
@@ -48,7 +48,7 @@ std::vector<Ends> redrawn_ends(const Paths& paths, const std::vector<Summary>& o
       const Sums& s = sums[t];
       const double n = s.number, m = s.first / n;
       const double squares = s.second - n * m * m;
-      // A draw that repeats a single run is uninformative.
+      // A draw that repeats a single run carries no information.
       if (n < 2 || !(squares > kRounding * (of[t].number - 1) * of[t].variance)) continue;
       const double fourth =
           s.fourth - 4 * m * s.third + 6 * m * m * s.second - 3 * n * m * m * m * m;
@@ -94,7 +94,7 @@ Moments moments(const Paths& paths, double level) {
     m.mean_high.push_back(s.mean + quantile * m.mean_error.back());
     const double deviation = std::sqrt(s.variance);
     m.deviation.push_back(deviation);
-    // Samples underestimate heavy tails: use at least the Gaussian error.
+    // Samples underestimate heavy tails, so the error is at least that of a Gaussian.
     const double error = n < 2 ? kNoNumber : error_of_log(n, std::max(s.kurtosis, 3.0));
     m.deviation_error.push_back(error);
     m.deviation_low.push_back(deviation * std::exp(-quantile * error));

@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// Estimates for one rung at every time, from the runs that are finite there; NaN where there are
-/// too few.
+/// Estimates for one rung at every time, from the runs that are finite at this time; NaN if there
+/// are too few.
 struct Moments {
   std::vector<double> mean;
   std::vector<double> mean_error;  ///< standard error; 0 for exact values
@@ -21,15 +21,15 @@ struct Moments {
   std::vector<double> deviation_error;  ///< standard error of log(deviation)
 };
 
-/// Computes the moments. The standard error of log s uses the delta method with the larger of the
-/// sample's and a Gaussian's fourth moment; the interval of the deviation is Student's quantile
-/// times that error.
+/// Computes the moments. The standard error of log s follows from the delta method with the fourth
+/// moment of the sample or of a Gaussian, whichever is larger. The half-width of the interval of
+/// the deviation is this error times Student's quantile.
 Moments moments(const Paths& paths, double level);
 
-/// Widens the intervals of deviations to those of the studentised bootstrap of log s (each draw
-/// with its own fourth moment). For skewed distributions, such as losses, small samples usually
-/// miss the tail: at a nominal 95 %, the coverage for squares of normals with 8 to 100 runs was 71
-/// to 86 %, and is 84 to 90 % with this correction.
+/// Widens the intervals of deviations to those of the studentised bootstrap of log s, in which each
+/// draw has its own fourth moment. For skewed distributions, such as losses, small samples usually
+/// miss the tail. Example: squares of normals with 8 to 100 runs, at a nominal 95 %. The coverage
+/// is 71 to 86 % without this correction and 84 to 90 % with it.
 void allow_for_skewness(Moments& moments, const Paths& paths, double level, std::uint64_t seed,
                         Workers& workers);
 

@@ -31,7 +31,7 @@ double chi_squared_quantile(double degrees, double p) {
   return boost::math::quantile(boost::math::chi_squared(degrees), p);
 }
 
-/// Errors at the rates x, relative to the largest error, with their standard errors.
+/// Errors relative to the largest one, with their standard errors, at the learning rates `rate`.
 struct Weighted {
   std::vector<double> rate, value, width;
 };
@@ -97,8 +97,8 @@ Terms fitted(const Weighted& of, double p) {
   return terms;
 }
 
-/// Best fit at order p with a third term, of the size of b^2 beyond what chance adds to b^2. A
-/// large b is penalised, because with it errors of any order could be fitted.
+/// Best fit at order p with a third term. The third term has the size of b^2, less the amount that
+/// chance adds to b^2. A large b is penalised, because errors of any order could be fitted with it.
 Terms fitted_with_rest(const Weighted& of, double p) {
   constexpr double kAlike = 1e-3;  // more accurate errors determine b equally well
   constexpr double kUsual = 0.4;   // prior standard deviation of b
@@ -115,7 +115,7 @@ Terms fitted_with_rest(const Weighted& of, double p) {
   return terms;
 }
 
-/// Order of the smallest misfit, to many digits, because the errors may be equally accurate.
+/// Order of the smallest misfit, to many digits, because all errors may be very accurate.
 template <class Misfit>
 double best_order(const Misfit& misfit) {
   double best = kLow, least = kUnbounded;
@@ -134,7 +134,7 @@ template <class Inside>
 double end_of_interval(const Inside& inside, double from, double step) {
   double last = from, outside = from;
   bool open = true;
-  // Finds the outermost order inside, because a profile may have several valleys.
+  // Finds the outermost order that is inside, because a profile may have several valleys.
   for (double p = from + step; p > kLow - kStep && p < kHigh + kStep; p += step) {
     if (inside(p)) {
       last = p;
@@ -199,7 +199,7 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   };
   const double alone = best_order(misfit_alone);
   const bool is_single = holds(misfit_alone(alone), 2);
-  // If a single power fits, the next term is hidden by the errors, and so are the later ones.
+  // If a single power fits, the errors hide the next term, and therefore later ones too.
   const auto fitted_at = [&](double p) {
     return is_single ? fitted(of, p) : fitted_with_rest(of, p);
   };
@@ -211,8 +211,8 @@ OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error,
   const double bound = least + chi_squared_quantile(1, level);
   const auto inside = [&](double p) { return misfit(p) <= bound; };
   const double order = is_single && inside(alone) ? alone : best;
-  // A best power at either end of the search range is no result, for example when all errors but
-  // the largest are chance.
+  // A best power at either end of the search range is not a result. Example: all errors but the
+  // largest are chance.
   if (order > kLow + kStep && order < kHigh - kStep) {
     fit.order = order;
     const Terms terms = order == alone ? fitted(of, order, 0) : fitted_at(order);

@@ -6,8 +6,8 @@
 
 namespace popflow {
 
-/// An estimate, its standard error, and the error's degrees of freedom (infinite if the error is
-/// known).
+/// Estimate with its standard error and the degrees of freedom of this error (infinite if the error
+/// is known).
 struct Estimate {
   double value = 0;
   double error = 0;
@@ -19,15 +19,17 @@ Estimate minus(const Estimate& first, const Estimate& second);
 
 /// Order p of signed errors e = c eta^p (1 + b eta/eta_max), where eta_max is the largest rate: a
 /// leading and a next term, whose sum lies between half and twice the leading term. The interval of
-/// p is the set where the profile of chi^2 over c and b stays within its quantile of the minimum.
-/// If no single power fits, a term of third order is allowed for, of the size that b^2 has at that
-/// p; it counts as an additional error. Then (b/0.4)^2 is added to chi^2, because with large terms
-/// of second and third order, errors could have any order.
+/// p contains the orders at which chi^2, minimised over c and b, exceeds its minimum by no more
+/// than its quantile.
+///
+/// If no single power fits, a term of third order, of the size of b^2 at this p, is allowed and
+/// counts as an additional error. Then (b/0.4)^2 is added to chi^2, because with large terms of
+/// second and third order, errors could have any order.
 ///
 /// Standard errors with few degrees of freedom are enlarged by the ratio of Student's quantile to
-/// the Gaussian one. Without this, a nominal 95 % interval would have a coverage of 76 to 88 % for
-/// four runs each, and 49 to 68 % for two. A standard error of 0 counts as 1e-6 of the largest
-/// error.
+/// the Gaussian one. Otherwise a nominal 95 % interval would have a coverage of 76 to 88 % with
+/// four runs of each rung, and 49 to 68 % with two. A standard error of 0 counts as 1e-6 of the
+/// largest error.
 struct OrderFit {
   enum class Kind {
     fitted,
@@ -36,7 +38,8 @@ struct OrderFit {
     rounding,   ///< an invariant that both rungs keep up to rounding: there is no error to fit
   };
   Kind kind = Kind::no_signal;
-  double order = 0;          ///< of a single power if it fits; NaN: only the interval is known
+  double order = 0;          ///< order of a single power if one fits; NaN: only the interval is
+                             ///< known
   double low = 0, high = 0;  ///< ends of the interval of p; infinite if the data do not bound it
   double coefficient = 0;    ///< coefficient of the leading term
 };

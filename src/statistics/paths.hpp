@@ -7,12 +7,13 @@
 
 namespace popflow {
 
-/// One observable over time, for several runs of one rung.
+/// Values of one observable over time, for several runs of one rung.
 struct Paths {
   std::size_t runs = 0;
   std::size_t times = 0;
   std::vector<double> values;  ///< runs x times, row-major; NaN where a run has no value
-  bool exact = false;          ///< one run without randomness: its values have no error
+  bool exact = false;          ///< whether there is one run without randomness, whose values have
+                               ///< no error
 
   [[nodiscard]] double at(std::size_t run, std::size_t time) const {
     return values[run * times + time];
@@ -30,8 +31,8 @@ struct Summary {
   double skewness = 0;
   double kurtosis = 3;
 };
-/// Summarises one time. Bit-for-bit identical runs have zero variance and exactly their value as
-/// the mean.
+/// Summarises one time. If all runs are bit-for-bit identical, the variance is zero and the mean is
+/// exactly their value.
 Summary summary(const Paths& paths, std::size_t time);
 /// Means at all times.
 std::vector<double> means_of(const Paths& paths);

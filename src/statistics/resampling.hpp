@@ -18,8 +18,8 @@ struct Centred {
   std::vector<double> rows;
 };
 
-/// Appends the centred rows of `from`. Times at which z is NaN are set to 0, so that nothing varies
-/// there.
+/// Appends the centred rows of `paths`. Times at which z is NaN are set to 0, so that nothing
+/// varies there.
 void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
             const std::vector<double>& z);
 
@@ -39,22 +39,22 @@ struct Extremes {
   std::vector<double> of_each;
 };
 
-/// Rows from which the bootstrap draws each of two groups.
+/// Rows from which the bootstrap draws each of the two groups.
 enum class DrawnFrom {
   own,     ///< the group's own rows
   pooled,  ///< all rows: correct if both groups have one distribution, even if one is small
 };
 
-/// Extremes of n1 rows drawn with replacement for the first n1 rows, and n2 rows for the rest (n2 =
+/// Extremes of draws with replacement: n1 rows for the first group and n2 rows for the second (n2 =
 /// 0: only the first group). Infinite if a draw has no scatter although the rows do.
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
                           double level, std::uint64_t seed, Workers& workers);
 
 /// Smallest half-width of an interval, in standard errors, that z exceeds on each side with
-/// probability at most (1 - level)/2: the larger one-sided quantile. The quantile of |z| would give
-/// a skewed distribution's whole error to one side.
+/// probability at most (1 - level)/2: the larger one-sided quantile. The quantile of |z| would
+/// allow the whole error of a skewed distribution on one side.
 double half_width(const Extremes& extremes, double level);
-/// The p-value that belongs to half_width(): twice that of the likelier side.
+/// p-value for half_width(): twice the p-value of the likelier side.
 double two_sided_p_value(double observed, const Extremes& extremes);
 
 /// p-value of an observed value among the drawn ones. The observed value is counted as well, so

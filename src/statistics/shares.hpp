@@ -19,9 +19,9 @@ struct Share {
   [[nodiscard]] Interval interval(double level) const;
 };
 
-/// Confidence interval of the second fraction minus the first, combined from the two intervals
-/// through the variances implied by their ends (Newcombe 1998, method 10, with Clopper and
-/// Pearson's ends).
+/// Confidence interval of the second fraction minus the first. Combines the two intervals through
+/// the variances that their ends imply (Newcombe 1998, method 10, with the ends of Clopper and
+/// Pearson).
 Interval share_difference(const Share& first, const Share& second, double level);
 
 }  // namespace popflow

@@ -33,16 +33,17 @@ Verdict undecided(Verdict::Reason reason) {
 Verdict verdict(const Difference& d, double margin, double level, std::size_t runs,
                 std::size_t least) {
   Verdict v;
-  if (std::isnan(margin)) margin = 0;  // nothing changes along the flow
+  if (std::isnan(margin)) margin = 0;  // along the flow the observable does not change
   bool within = true, beyond = false, outside = false;
-  // Few runs may have equal values by chance, for example those of a quantity that jumps.
+  // Few runs may have equal values by chance, for example values of a quantity that jumps.
   const bool believed = d.exact || runs >= least_without_scatter(level);
   bool scatters = false, beyond_by_scatter = false;
-  // Number of runs that would decide, from the factor by which errors would have to shrink.
+  // Number of runs that would decide; follows from the factor by which errors would have to shrink.
   double for_agree = 0, for_differ = kUnbounded;
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
-    const double width = d.band[t] + d.error[t];  // one error, at over half of the times, suffices
+    const double width = d.band[t] + d.error[t];  // adding one error suffices at more than half of
+                                                  // the times
     if (!(size + d.band[t] <= margin)) within = false;
     if (size - d.band[t] > margin) {
       beyond = true;
@@ -86,7 +87,7 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
 bool rejects(double p_value, double level) { return p_value <= 1 - level + kRounding; }
 
 double smallest_p_value(double m, double n) {
-  // The extreme draws repeat a single run on either side of the mean, with this probability.
+  // The extreme draws repeat one run on either side of the mean, with this probability.
   if (m == 0) return std::pow(n, 1 - n);
   // Exchanging two groups of equal size gives the same distance.
   const double splits = std::lgamma(m + n + 1) - std::lgamma(m + 1) - std::lgamma(n + 1);

@@ -23,39 +23,42 @@ struct Verdict {
     incomplete,  ///< runs ended early
   };
   Reason reason = Reason::none;
-  /// If undecided: number of runs per rung with which most comparisons would decide; NaN: unknown.
+  /// Number of runs per rung with which most comparisons would decide, if undecided; NaN: unknown.
   double runs_needed = 0;
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
 inline const std::vector<std::string> reason_words = {
     "none", "few_runs", "margin", "skewness", "no_scatter", "many_tests", "incomplete"};
 
-/// An undecided verdict with a reason, but without an estimate of the required runs.
+/// Undecided verdict with a reason, but without an estimate of the required runs.
 Verdict undecided(Verdict::Reason reason);
 
-/// agree: the simultaneous band of the difference lies within +-margin at all times. differ: the
-/// band lies beyond the margin at some time, and equal means are rejected at the level (with few
-/// runs the band can be too narrow; the test remains valid). undecided: neither. `runs` is the
-/// smaller number of runs; a test with fewer than `least` runs could not reject, so differences
-/// that may be chance count as chance. A NaN margin, for an observable without a range, counts as
-/// 0. No verdict rests only on times at which all of fewer than least_without_scatter() runs have
-/// the same value.
+/// Verdict on the difference of two rungs. `runs` is the smaller number of runs.
+///
+/// - agree: the simultaneous band of the difference lies within +-margin at all times.
+/// - differ: the band lies beyond the margin at some time, and equal means are rejected at the
+/// level. (With few runs the band can be too narrow; the test remains valid.)
+/// - undecided: neither.
+///
+/// A test with fewer than `least` runs could not reject, so differences that may be chance count as
+/// chance. A NaN margin, for an observable without a range, counts as 0. Times at which all of
+/// fewer than least_without_scatter() runs have the same value do not suffice for a verdict.
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
                 std::size_t least = 2);
 
-/// Whether a p-value rejects at the level, with a tolerance: p-values of permutations may be
-/// exactly 1 - level, and rounding moves that to either side (1 - 0.9 is less than 0.1 in binary).
+/// Whether a p-value rejects at the level, with a tolerance. p-values of permutations may be
+/// exactly 1 - level, which rounding moves to either side (1 - 0.9 is less than 0.1 in binary).
 bool rejects(double p_value, double level);
 
 /// Smallest p-value that the test of difference() can give for m and n runs, or for n runs against
 /// exact values (m = 0).
 double smallest_p_value(double m, double n);
-/// Smallest number of runs (per rung, or of the one that is not exact) with which the test can
-/// reject at the level.
+/// Smallest number of runs with which the test can reject at the level: runs per rung, or runs of
+/// the rung that is not exact.
 std::size_t least_runs(bool against_exact, double level);
-/// Smallest number of runs with equal values from which zero error is accepted: if a tenth of all
-/// runs had another value, that many runs would contain none of these with probability at most (1 -
-/// level)/2.
+/// Smallest number of runs with equal values from which an error of zero is accepted. If a tenth of
+/// all runs had another value, this many runs would contain none of them with probability at most
+/// (1 - level)/2.
 std::size_t least_without_scatter(double level);
 
 }  // namespace popflow
