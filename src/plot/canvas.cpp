@@ -23,7 +23,7 @@ constexpr long kDown = 4;
 constexpr std::uint8_t kBits[kDown][kAcross] = {
     {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
 
-/// Whether the locale uses UTF-8. The first variable that is set decides.
+/// Whether the locale uses UTF-8; the first of these variables that is set decides.
 bool writes_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);

@@ -13,27 +13,27 @@ struct Look {
   bool colour = false;
   std::size_t rows = 0;  ///< of the terminal; 0: unknown
 
-  /// Rows for a field: at most `most`, fewer if the lines around the field would not fit on the
-  /// screen.
+  /// Number of rows for a field: at most `most`, and fewer if the lines around the field would not
+  /// fit on the screen.
   [[nodiscard]] std::size_t field_rows(std::size_t most) const;
 
   /// Properties of standard output: its size, whether the locale uses UTF-8, and whether to use
-  /// colours (a terminal, and NO_COLOR not set).
+  /// colours (on a terminal, unless NO_COLOR is set).
   static Look of_standard_output();
 };
 
-/// Colours that are distinct for all types of colour vision (Okabe and Ito), as numbers of a
-/// terminal's 256; repeated after the last.
+/// Colours that people with any type of colour vision can distinguish (Okabe and Ito), as numbers
+/// of a terminal's 256 colours. They repeat after the last one.
 int colour_of(std::size_t i);
 
 /// Colours `text` if the look has colours.
 std::string coloured(const std::string& text, int colour, const Look& look);
 
-/// Shortens a title to one line, with room for what follows it.
+/// Shortens a title to one line, with room for the text that follows.
 std::string in_a_line(const std::string& title, const Look& look);
 
-/// A field of characters with dots: with Unicode two by four dots per character (braille),
-/// otherwise one mark per character. Coordinates run from 0 to 1, to the right and upwards.
+/// Field of characters with dots: with Unicode two by four dots per character (braille), otherwise
+/// one mark per character. Coordinates run from 0 to 1, to the right and upwards.
 class Canvas {
  public:
   Canvas(std::size_t columns, std::size_t rows, Look look);

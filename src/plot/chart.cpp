@@ -11,7 +11,7 @@ namespace popflow {
 
 namespace {
 
-/// Marks of lines without braille.
+/// Characters that mark lines if there is no braille.
 constexpr std::string_view kMarks = "*+ox#%@";
 
 /// Colour of event marks, distinct from the lines.
@@ -47,7 +47,8 @@ std::string stroke_sample(const Line& line, const Look& look) {
   return "";
 }
 
-/// Relative change below which a quantity counts as conserved; its digits are only rounding.
+/// Relative change below which a quantity counts as conserved, because its digits are only
+/// rounding.
 constexpr double kRounding = 1e-9;
 
 /// Range of the numbers, relative to the largest magnitude.

@@ -35,8 +35,7 @@ struct Chart {
 
 std::string drawn(const Chart& chart, const Look& look);
 
-/// One line of block characters for a row of numbers, lowest to highest, at most `width` characters
-/// wide.
+/// Row of numbers as block characters of matching height, at most `width` characters wide.
 std::string sparkline(const std::vector<double>& values, std::size_t width, const Look& look);
 
 }  // namespace popflow

@@ -27,7 +27,7 @@ namespace {
 #define POPFLOW_PYTHON_PATH ""
 #endif
 
-/// Python program: runs the package, or reports in one sentence what is missing.
+/// Python program that runs the package, or reports in one sentence which package is missing.
 constexpr const char* kProgram = R"(
 import signal
 import sys
@@ -43,15 +43,15 @@ for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
 try:
     from popflow.figure.command import run
 except ImportError as missing:
-    print(f"popflow: error: figures need more than {sys.executable} has: {missing}; on Debian, "
-          "scripts/setup --python installs it, and the environment variable POPFLOW_PYTHON names "
-          "another Python", file=sys.stderr)
+    print(f"popflow: error: {sys.executable} lacks a package that figures need: {missing}; "
+          "install it with scripts/setup --python (Debian), or name another Python in the environment "
+          "variable POPFLOW_PYTHON", file=sys.stderr)
     sys.exit(2)
 sys.exit(run(sys.argv[1:]))
 )";
 
-/// POPFLOW_PYTHON, otherwise the system's own (which has Debian's packages), otherwise the first in
-/// PATH.
+/// Path of Python: POPFLOW_PYTHON, otherwise the system's Python (which has Debian's packages),
+/// otherwise the first one in PATH.
 std::string python() {
   const char* chosen = std::getenv("POPFLOW_PYTHON");
   if (chosen != nullptr && *chosen != '\0') return chosen;
@@ -59,7 +59,7 @@ std::string python() {
   return access(kSystems, X_OK) == 0 ? kSystems : "python3";
 }
 
-/// The environment, with these folders appended to the user's PYTHONPATH.
+/// Environment of this process, with these folders appended to the user's PYTHONPATH.
 std::vector<std::string> environment() {
   std::vector<std::string> variables;
   std::string path;
@@ -122,9 +122,9 @@ ExitCode make_figure(const FigureOptions& options) {
   const int trouble = posix_spawnp(&child, words.front().c_str(), nullptr, nullptr,
                                    pointers(words).data(), pointers(variables).data());
   if (trouble != 0)
-    throw UsageError("figures are made by Python and matplotlib, and '" + words.front() +
+    throw UsageError("figures need Python and matplotlib, but '" + words.front() +
                      "' cannot be started (" + std::strerror(trouble) +
-                     "); the environment variable POPFLOW_PYTHON names another");
+                     "); name another Python in the environment variable POPFLOW_PYTHON");
   const int status = wait_for(child);
   if (InterruptGuard::signal() != 0) return interrupted_code();
   return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::output;

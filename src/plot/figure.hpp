@@ -8,7 +8,7 @@
 
 namespace popflow {
 
-/// A publication figure, made by the Python package with matplotlib.
+/// Options of a publication figure, which the Python package draws with matplotlib.
 struct FigureOptions {
   std::string file;
   PictureOptions what = {};
@@ -17,8 +17,8 @@ struct FigureOptions {
   std::optional<std::string> script = {};  ///< path for a script that makes the figure
 };
 
-/// Runs Python (POPFLOW_PYTHON, otherwise the system's) with the package that belongs to this
-/// program. Throws UsageError if there is no Python; Python itself reports missing packages.
+/// Runs Python (POPFLOW_PYTHON, otherwise the system's) with the package of this program. Throws
+/// UsageError if there is no Python; Python itself reports missing packages.
 ExitCode make_figure(const FigureOptions& options);
 
 }  // namespace popflow

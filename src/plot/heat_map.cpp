@@ -20,11 +20,11 @@ constexpr std::array<int, 11> kRamp = {54, 55, 61, 67, 66, 72, 71, 77, 113, 149,
 
 /// Index of the item, among n, to show at place i of `count`.
 std::size_t sampled(std::size_t i, std::size_t count, std::size_t n) {
-  if (count >= n) return i / (count / n);  // each item is repeated equally often
+  if (count >= n) return i / (count / n);  // each item is shown equally often
   return count == 1 ? 0 : (i * (n - 1) + (count - 1) / 2) / (count - 1);
 }
 
-/// Maps values to a colour and a character.
+/// Maps values to colours and characters.
 class Key {
  public:
   Key(const HeatMap& map, const Look& look)
@@ -89,7 +89,8 @@ class Key {
     const double place = scale_.place(value) * static_cast<double>(levels);
     return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(levels - 1)));
   }
-  /// In colour a block suffices; words keep their initials for readers who cannot see the colours.
+  /// Values in colour are blocks. Words keep their initials, for readers who cannot see the
+  /// colours.
   [[nodiscard]] std::string block(double value) const {
     const bool solid = look_.colour && look_.unicode && map_.words.empty();
     return coloured(solid ? "█" : character(value), colour(value), look_);
@@ -101,7 +102,7 @@ class Key {
   std::string initials_;
 };
 
-/// Two cells, one above the other, in one character.
+/// One character that shows two cells, one above the other.
 std::string two_places(int above, int below) {
   const auto code = [](int colour, int base) {
     return colour < 0 ? std::to_string(base + 9)

@@ -21,7 +21,7 @@ namespace popflow {
 
 namespace {
 
-/// An axis of cells: numbers, or words only.
+/// Axis of cells, with numbers or with words only.
 struct Along {
   std::string name;
   std::vector<double> numbers;
@@ -44,7 +44,7 @@ std::string title_of(const DataFile& file, const std::string& name, bool several
   return name + (meaning.empty() ? "" : ": " + meaning) + (several ? ", of the runs together" : "");
 }
 
-/// Three digits are enough beside a map.
+/// Formats a number to three digits, which are enough beside a map.
 std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -59,7 +59,7 @@ Along along(const Axis& axis) {
   return result;
 }
 
-/// A dimension of a file's variables; without a coordinate, its indices.
+/// Axis from a dimension of a file's variables; if it has no coordinate, its indices.
 Along along(const DataFile& file, const std::string& dimension, std::size_t size) {
   Along result{dimension, {}, {}};
   if (!file.has_dataset(dimension)) {
@@ -80,7 +80,7 @@ bool without_number(const std::vector<double>& numbers) {
   return std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-/// Lines over an axis of numbers; one row each over an axis of words.
+/// Chart with lines over an axis of numbers; for an axis of words, a row for each word.
 std::string over_one_axis(const DataFile& file, const Along& axis, const std::string& name,
                           const SweepValues& values, const std::vector<double>& numbers,
                           const PictureOptions& options, bool several, const Look& look) {
@@ -110,7 +110,7 @@ std::string over_one_axis(const DataFile& file, const Along& axis, const std::st
   return drawn(chart, look);
 }
 
-/// The axes that a picture shows, in order: the two longest of those with several values.
+/// Axes that a picture shows, in order: the two longest axes that have several values.
 std::vector<std::size_t> shown_of(const std::vector<Along>& axes) {
   const auto size = [&](std::size_t axis) { return axes[axis].labels.size(); };
   std::vector<std::size_t> shown;
@@ -124,7 +124,7 @@ std::vector<std::size_t> shown_of(const std::vector<Along>& axes) {
   return shown;
 }
 
-/// A map over two axes, with the others fixed at `place`.
+/// Map over two axes, with the other axes fixed at `place`.
 std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t>& shown,
                    std::vector<std::size_t> place, const std::string& title,
                    const SweepValues& values, const std::vector<double>& numbers,
@@ -143,8 +143,8 @@ std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t
                look);
 }
 
-/// A variable of cells over their axes: a line, or maps at some values of the axes that a map does
-/// not show.
+/// Picture of a variable over the axes of the cells: a line or maps, each at other values of the
+/// axes that a map does not show.
 std::string over_axes(const DataFile& file, const std::vector<Along>& axes, const std::string& name,
                       const PictureOptions& options, const Look& look) {
   std::size_t cells = 1;
@@ -190,10 +190,10 @@ std::string over_axes(const DataFile& file, const std::vector<Along>& axes, cons
 
 void require_an_axis(const DataFile& file, std::size_t axes) {
   if (axes == 0)
-    throw UsageError(file.path() + " is a sweep without an axis: there is nothing to draw it over");
+    throw UsageError(file.path() + " is a sweep without an axis, so nothing can be drawn over it");
 }
 
-/// Variables over the cells of one axis and over time.
+/// Names of the variables over the cells of one axis and over time.
 std::vector<std::string> series_of_cells(const DataFile& file, const Cells& cells) {
   std::vector<std::string> names;
   for (const std::string& name : file.members("/")) {
@@ -208,8 +208,8 @@ std::vector<std::string> series_of_cells(const DataFile& file, const Cells& cell
   return names;
 }
 
-/// A variable over time, with a line for each of some cells; several runs are shown by their
-/// median.
+/// Chart of a variable over time, with one line for each of some cells. Several runs are shown by
+/// their median.
 std::string over_time(const DataFile& file, const Along& axis, const std::string& name,
                       const PictureOptions& options, const Look& look) {
   constexpr std::size_t kMostLines = 7;
@@ -245,7 +245,7 @@ std::string over_time(const DataFile& file, const Along& axis, const std::string
   return drawn(chart_of(title, "flow time t", std::move(lines), options, in_decades(places)), look);
 }
 
-/// The default of a sweep with series: its first observable that has a number.
+/// Default for a sweep with series: the first observable that has a number.
 std::vector<std::string> first_of(const DataFile& file, const std::vector<std::string>& series) {
   for (const std::string& name :
        text::split_words(file.text_attribute("", "observables").value_or("")))
@@ -260,7 +260,7 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
                              const Catalogue& catalogue, const Look& look) {
   const Cells cells(sweep_config(file, catalogue));
   if (!cells.shard().whole())
-    throw UsageError(file.path() + " holds a shard; 'merge' puts the shards of a sweep together");
+    throw UsageError(file.path() + " holds a shard; join the shards of the sweep with 'merge'");
   require_an_axis(file, cells.axes().size());
   std::vector<Along> axes;
   for (const Axis& axis : cells.axes()) axes.push_back(along(axis));
@@ -272,7 +272,7 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
   known.insert(known.end(), series.begin(), series.end());
   if (known.empty())
     throw InputError("'" + file.path() +
-                     "' is damaged: no variable is over the cells of its sweep");
+                     "' is damaged: it has no variable over the cells of its sweep");
   if (names.empty()) names = {main_variable(file, known)};
   std::string text;
   for (const std::string& name : names) {

@@ -6,13 +6,13 @@
 
 namespace popflow {
 
-/// A sweep over one axis as a line, with its series as lines over time; over two axes as a map;
-/// over more axes as maps at some values of the others.
+/// Picture of a sweep. One axis: a line, or series as lines over time. Two axes: a map. More axes:
+/// maps at some values of the others.
 std::string picture_of_sweep(const DataFile& file, const PictureOptions& options,
                              const Catalogue& catalogue, const Look& look);
 
-/// A comparison of sweeps: verdicts over its axes, for all observables or the named ones, or any
-/// other variable of the file.
+/// Picture of a comparison of sweeps: verdicts over its axes, for all observables or the named
+/// ones, or any other variable of the file.
 std::string picture_of_compared_sweeps(const DataFile& file, const PictureOptions& options,
                                        const Look& look);
 

@@ -11,7 +11,7 @@ std::string picture(const DataFile& file, const PictureOptions& options, const C
                     const Look& look) {
   const FileKind kind = kind_of(file);
   if (options.against != "time" && kind != FileKind::run)
-    throw UsageError("--against is for files of runs; " + file.path() + " is not one");
+    throw UsageError("--against needs the file of a run; " + file.path() + " is not one");
   switch (kind) {
     case FileKind::run:
       break;

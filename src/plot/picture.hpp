@@ -15,7 +15,7 @@ namespace popflow {
 struct PictureOptions {
   std::vector<std::string> observables = {};  ///< empty: the file's main results
   std::string against = "time";               ///< for runs: the horizontal axis
-  /// Logarithmic axes: "x", "y", "xy" or "none"; unset: chosen from the numbers.
+  /// Logarithmic axes: "x", "y", "xy" or "none"; empty: chosen from the numbers.
   std::optional<std::string> log = {};
 
   /// Whether axis 'x' or 'y' is logarithmic; `asked_for` is the choice from the numbers.
@@ -25,9 +25,9 @@ struct PictureOptions {
 };
 
 /// Draws a popflow file with characters: lines over time for a run, bands over the runs of an
-/// ensemble, means of a comparison's rungs, lines or maps of a sweep, verdicts of a comparison of
-/// sweeps. Throws InputError for any other file, UsageError for a variable that the file does not
-/// have.
+/// ensemble, means of the rungs of a comparison, lines or maps of a sweep, verdicts of a comparison
+/// of sweeps. Throws InputError for any other file, and UsageError for a variable that the file
+/// does not have.
 std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
                     const Look& look);
 

@@ -18,14 +18,14 @@ namespace {
 constexpr Canvas::Stroke kStrokes[] = {Canvas::Stroke::solid, Canvas::Stroke::dashed,
                                        Canvas::Stroke::dotted};
 
-/// A comparison in its file.
+/// Comparison and the file that holds it.
 struct Compared {
   const DataFile& file;
   std::string group;
   std::vector<double> time;
   std::vector<std::string> rungs;
 
-  /// Names the learning rate that is drawn, if there are several.
+  /// Text that names the learning rate that is drawn; empty unless there are several.
   [[nodiscard]] std::string which() const {
     const std::int64_t settings = contents::count_attribute(file, "", "settings").value_or(1);
     const auto rate = file.number_attribute(group, "learning_rate");
@@ -33,15 +33,15 @@ struct Compared {
     return ", at learning rate " + shortest(*rate) + ", the first of " + std::to_string(settings);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return group + "/" + name; }
-  /// Rung whose differences from the others are drawn: the first of the trajectories that popflow
-  /// did not compute, without these sgd, otherwise the last.
+  /// Rung from which differences to all others are drawn: the first of the trajectories from other
+  /// programs; if there are none, sgd; otherwise the last rung.
   [[nodiscard]] const std::string& reference() const {
     const std::vector<std::string> given =
         text::split_words(file.text_attribute(group, "trajectories").value_or(""));
     const auto found = std::find(rungs.begin(), rungs.end(), given.empty() ? "sgd" : given.front());
     return found != rungs.end() ? *found : rungs.back();
   }
-  /// A row of a variable over time, for a rung or a pair.
+  /// Row of a variable over time, for a rung or a pair.
   [[nodiscard]] std::vector<double> row(const std::string& name, std::size_t i) const {
     const std::vector<double> all = file.read(path(name)).values;
     if ((i + 1) * time.size() > all.size())
@@ -50,7 +50,7 @@ struct Compared {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * time.size());
     return {begin, begin + static_cast<std::ptrdiff_t>(time.size())};
   }
-  /// Words of a variable's codes.
+  /// Words for the codes of a variable.
   [[nodiscard]] std::vector<std::string> words(const std::string& name) const {
     const std::vector<std::string> meanings =
         text::split_words(file.text_attribute(path(name), "flag_meanings").value_or(""));
@@ -74,8 +74,7 @@ std::string chart_of_means(const Compared& compared, const std::string& name,
                look);
 }
 
-/// Differences to the reference. Rungs agree where the whole band lies
-/// within the margin.
+/// Differences from the reference. Two rungs agree if the whole band lies within the margin.
 std::string chart_of_differences(const Compared& compared, const std::string& name,
                                  const PictureOptions& options, const Look& look) {
   const std::vector<std::string>& rungs = compared.rungs;
@@ -117,7 +116,7 @@ std::string chart_of_differences(const Compared& compared, const std::string& na
       look);
 }
 
-/// Ratios of geometric means between the rungs of each pair that has the reference.
+/// Ratios of geometric means for each pair of rungs that includes the reference.
 std::string chart_of_ratios(const Compared& compared, const std::string& name,
                             const PictureOptions& options, const Look& look) {
   const std::vector<std::string>& rungs = compared.rungs;
@@ -156,7 +155,7 @@ std::string picture_of_comparison(const DataFile& file, const PictureOptions& op
                                   const Look& look) {
   if (file.text_attribute("", "status") != "complete")
     throw InputError("the rungs of '" + file.path() +
-                     "' have not been compared yet; 'resume' goes on with it");
+                     "' have not been compared yet; continue with 'resume'");
   const std::string group = file.has_group("comparison") && file.has_dataset("comparison/time")
                                 ? "comparison"
                                 : "learning_rate_1/comparison";

@@ -6,7 +6,7 @@
 
 namespace popflow {
 
-/// A comparison: the means of its rungs, and their differences with simultaneous bands.
+/// Picture of a comparison: means of its rungs, and their differences with simultaneous bands.
 std::string picture_of_comparison(const DataFile& file, const PictureOptions& options,
                                   const Look& look);
 

@@ -5,7 +5,7 @@
 
 namespace popflow {
 
-/// A tick on an axis.
+/// Tick on an axis.
 struct Tick {
   double place = 0;  ///< position along the axis, from 0 to 1
   std::string label;
@@ -14,11 +14,11 @@ struct Tick {
 /// Maps numbers to positions along an axis, linear or logarithmic.
 class Scale {
  public:
-  /// From `low` to `high`; equal ends are moved apart. A logarithmic scale needs both above 0, and
-  /// gives no position to values up to `floor`.
+  /// Scale from `low` to `high`; equal ends are moved apart. On a logarithmic scale both must be
+  /// above 0, and values up to `floor` have no position.
   Scale(double low, double high, bool logarithmic, double floor = 0);
 
-  /// Position from 0 to 1 along the axis; outside that range beyond the ends, NaN for values
+  /// Position along the axis, from 0 to 1; beyond this range outside the ends. NaN for values
   /// without a position.
   [[nodiscard]] double place(double value) const;
   [[nodiscard]] bool logarithmic() const { return logarithmic_; }
@@ -32,14 +32,14 @@ class Scale {
   double floor_;
 };
 
-/// Whether the numbers spread so widely that only a logarithmic axis shows all of them. They must
-/// be above 0; numbers within the rounding of the largest are ignored.
+/// Whether the numbers spread so widely that only a logarithmic axis shows all of them. The numbers
+/// must be above 0; numbers within rounding of the largest are ignored.
 bool asks_for_logarithm(const std::vector<double>& values);
 
 /// Whether the places were chosen at equal ratios. Needs at least four places, all above 0.
 bool spaced_by_factors(std::vector<double> places);
 
-/// A scale for all finite values. A logarithmic scale only covers values above the rounding of the
+/// Scale for all finite values. A logarithmic scale covers only values above the rounding of the
 /// largest magnitude, because smaller ones are not data. If no value is above 0, the scale is
 /// linear.
 Scale scale_of(const std::vector<double>& values, bool logarithmic);

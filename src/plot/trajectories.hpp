@@ -11,7 +11,7 @@ namespace popflow {
 /// Picture of a run or an ensemble.
 std::string picture_of_run(const DataFile& file, const PictureOptions& options, const Look& look);
 
-/// Lines on axes chosen by the options, otherwise by the numbers.
+/// Chart with lines on axes that the options choose, otherwise the numbers.
 Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
                const PictureOptions& options, bool x_in_decades);
 
