@@ -18,7 +18,7 @@
 namespace popflow {
 namespace {
 
-// Seconds between updates: often enough for a smooth bar, rarely enough for a log file.
+// Seconds before and between updates: frequent enough for a smooth bar, rare enough for a log file.
 constexpr double bar_delay = 0.5;
 constexpr double bar_interval = 0.1;
 constexpr double line_delay = 10;
@@ -120,8 +120,8 @@ void Screen::progress(double fraction, const std::string& note) {
   const double elapsed = time - begun_;
   if (!due(elapsed)) return;
   shown_ = time;
-  // Extrapolates the pace since the start of this process; resumed work does not count what was
-  // done before.
+  // Extrapolates the pace since the start of this process. Work that was done before a resume does
+  // not count.
   const std::optional<double> left =
       done > before_ ? std::optional<double>(elapsed * (1 - done) / (done - before_))
                      : std::nullopt;

@@ -6,15 +6,15 @@
 
 namespace popflow {
 
-/// The program's output to the user: results on one stream (standard output); messages, warnings
-/// and progress on another (standard error). Not thread-safe.
+/// Output of the program to the user: results go to one stream (standard output); messages,
+/// warnings and progress go to another (standard error). Not thread-safe.
 class Screen {
  public:
   /// When and how progress is shown.
   enum class Progress {
-    automatic,  ///< for long work: a bar on a terminal, otherwise a plain line now and then
+    automatic,  ///< for long work: a bar on a terminal, otherwise an occasional plain line
     always,     ///< from the start; without a terminal a plain line per second
-    json,       ///< from the start, for programs: one JSON object per line, for messages as well
+    json,       ///< from the start, for programs: one JSON object per line, also for messages
     never,
   };
 
@@ -28,11 +28,11 @@ class Screen {
     std::function<double()> clock = {};
   };
 
-  /// Discards all output: for use as a library, and for tests.
+  /// Discards all output, for use as a library and for tests.
   Screen() = default;
   /// The streams must outlive the Screen.
   Screen(std::ostream& results, std::ostream& messages, Options options);
-  /// A screen on standard output and standard error, with the terminal's properties.
+  /// Screen on standard output and standard error, with the terminal's properties.
   static Screen standard(const std::string& program, bool quiet, Progress progress);
 
   /// Shows a message.
@@ -42,8 +42,8 @@ class Screen {
   /// Shows a result of one or more lines.
   void result(const std::string& text);
 
-  /// Reports that `fraction` of the work is done (0 to 1); `note` describes the position. To be
-  /// called often: limits the rate of updates itself.
+  /// Reports that `fraction` of the work is done (0 to 1); `note` describes the position. Call it
+  /// often: it limits the rate of updates itself.
   void progress(double fraction, const std::string& note);
   /// Removes the bar; the next progress() begins new work.
   void progress_done();
@@ -63,7 +63,7 @@ class Screen {
   Options options_;
   double begun_ = -1;  ///< start of the current work; negative: none
   double before_ = 0;  ///< fraction that was done at the start
-  double shown_ = -1;  ///< when progress was last shown; negative: never
+  double shown_ = -1;  ///< time at which progress was last shown; negative: never
   bool bar_ = false;   ///< whether a bar is on the terminal's last line
 };
 

@@ -212,7 +212,7 @@ std::string rounded(double value) { return formatted("%.6g", value); }
 std::string digits(double value, int number) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.*g", number, value);
-  constexpr double kWrittenOut = 1e6;  // 120 rather than 1.2e+02
+  constexpr double kWrittenOut = 1e6;  // print 120, not 1.2e+02
   if (std::abs(value) < kWrittenOut && std::strchr(buffer, 'e') != nullptr && std::abs(value) >= 1)
     std::snprintf(buffer, sizeof buffer, "%.0f", std::strtod(buffer, nullptr));
   return buffer;
@@ -245,7 +245,7 @@ std::string hexadecimal(std::uint64_t number) {
 }
 
 std::string duration(double seconds) {
-  // Longer durations are of no use and might overflow.
+  // Longer durations are not useful, and might overflow.
   constexpr double longest = 1e9;
   if (!(seconds < longest)) return "very long";
   const auto total = static_cast<long>(std::lround(std::max(seconds, 0.0)));

@@ -12,34 +12,34 @@ namespace popflow::text {
 /// Width to which pages of text are wrapped.
 inline constexpr std::size_t page_width = 90;
 
-/// Width in characters, not bytes: the papers' symbols are UTF-8.
+/// Width in characters, not bytes: symbols of the papers are UTF-8.
 std::size_t display_width(std::string_view text);
 
-/// A blank at which lines are not broken, for example between a name and its value.
+/// Blank at which lines are not broken, for example between a name and its value.
 inline constexpr char kHeld = '\x1f';
 
 /// Breaks `text` at blanks into lines of at most `width` characters (longer words are not broken).
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// A paragraph, wrapped, each line after `indent` blanks.
+/// Wrapped paragraph, in which `indent` blanks precede each line.
 std::string paragraph(std::string_view text, std::size_t indent = 0);
 
-/// Rows in aligned columns, two blanks between them, with the last column wrapped. Columns that are
-/// empty in every row are left out.
+/// Rows in aligned columns, with two blanks between them; the last column is wrapped. Columns that
+/// are empty in every row are left out.
 std::string columns(const std::vector<std::vector<std::string>>& rows, std::size_t indent = 2);
 
 /// `words` joined by `separator`.
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 
-/// "a, b or c": a list of alternatives.
+/// List of alternatives: "a, b or c".
 std::string one_of(const std::vector<std::string>& words);
 
-/// "3 complete, 1 missing": those of `words` with a positive count.
+/// Words with a positive count: "3 complete, 1 missing".
 std::string counted(const std::vector<std::uint64_t>& counts,
                     const std::vector<std::string>& words);
 
 /// Splits `text` at separators, except after a backslash. Before a separator or the end, two
-/// backslashes stand for one, so that a part may end with a backslash; other backslashes are
+/// backslashes stand for one, so that a part can end with a backslash. Other backslashes are
 /// literal.
 std::vector<std::string> split(std::string_view text, char separator);
 /// Escapes `part`, so that split() keeps it whole.
@@ -50,16 +50,16 @@ std::vector<std::string> split_words(std::string_view text);
 /// Splits a text into lines, without their ends.
 std::vector<std::string> lines(const std::string& text);
 
-/// The placeholder of an option's value: N, X, WORD, FILE, TEXT, X,Y,...; empty for a flag.
+/// Placeholder for the value of an option: N, X, WORD, FILE, TEXT or X,Y,...; empty for a flag.
 std::string placeholder(const Parameter& parameter);
 
-/// "--output FILE" or, with its letter, "-o, --output FILE".
+/// Form of an option in help: "--output FILE" or, with its letter, "-o, --output FILE".
 std::string option_form(const Parameter& parameter);
 
-/// Allowed values of a parameter: "at least 2", "a, b".
+/// Allowed values of a parameter, such as "at least 2" or "a, b".
 std::string allowed_values(const Parameter& parameter);
 
-/// The default as help shows it; empty if there is nothing to show.
+/// Default value for the help; empty if none is shown.
 std::string shown_default(const Parameter& parameter);
 
 /// Formats a number for people, to six digits.
@@ -68,11 +68,11 @@ std::string rounded(double value);
 /// Formats a number to `number` digits.
 std::string digits(double value, int number = 3);
 
-/// "0.4318 ± 0.0012": the error to two digits, the value to the same decimal place. Without an
-/// error the value alone; "-" without a value.
+/// Value with its error to two digits, and to the same decimal place: "0.4318 ± 0.0012". The value
+/// alone if there is no error; "-" if there is no value.
 std::string with_error(double value, double error);
 
-/// Sixteen hexadecimal digits, for a hash.
+/// Hash as sixteen hexadecimal digits.
 std::string hexadecimal(std::uint64_t number);
 
 /// Seconds as 0:07, 12:34 or 1:02:03.

@@ -13,7 +13,7 @@ constexpr char32_t kSoftHyphen = 0xAD;
 constexpr char32_t kCyrillicShortI = 0x439;
 constexpr char32_t kCyrillicShortU = 0x45E;
 
-/// Longer runs of marks are split, because sorting the marks takes quadratic time. Unicode's
+/// Longest run of marks that is kept whole: sorting marks takes quadratic time. Unicode's
 /// Stream-Safe Text Format allows 30.
 constexpr std::size_t kLongestCluster = 128;
 

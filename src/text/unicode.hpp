@@ -25,20 +25,21 @@ namespace popflow::text {
 /// Whether c is a control or format character, which is invisible by itself: categories Cc and Cf.
 [[nodiscard]] bool is_invisible(char32_t c);
 
-/// The letter without its marks: e for U+00E9 (e with acute). A character that does not decompose
-/// into one letter and marks is its own base. So are the Cyrillic short i (U+0439) and short u
-/// (U+045E): they are consonants, although Unicode decomposes them into vowels with a breve.
+/// Letter without its marks: e for U+00E9 (e with acute). A character that does not decompose into
+/// one letter and marks is its own base. The Cyrillic short i (U+0439) and short u (U+045E) are
+/// also their own bases: they are consonants, although Unicode decomposes them into vowels with a
+/// breve.
 [[nodiscard]] char32_t base_letter(char32_t c);
 
 /// Appends a code point in UTF-8.
 void append_utf8(std::string& text, char32_t c);
 
 /// Folds a stream of code points: full case folding in Unicode's Normalization Form C, without soft
-/// hyphens (U+00AD). Canonically equivalent texts, and texts that differ in case alone, become
-/// equal. The tables are those of utf8proc.
+/// hyphens (U+00AD). Texts that are canonically equivalent, or differ only in case, become equal.
+/// Uses the tables of utf8proc.
 class Folding {
  public:
-  /// Takes the next code point; returns the folded ones that no later code point can change. The
+  /// Takes the next code point; returns the folded code points that no later one can change. The
   /// view is valid until the next call.
   std::u32string_view take(char32_t c);
   /// Returns the rest at the end of the text.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
 
-/// Enough for any name in this program, and for a few lines of the terminal.
+/// Longest quotation: enough for any name in this program, and for a few lines of the terminal.
 constexpr std::size_t kQuotedBytes = 200;
 
 /// Length in bytes of the well-formed UTF-8 character at the start of `text`; 0 if there is none.
@@ -81,7 +81,7 @@ std::string in_line(std::string_view text) {
 }
 
 std::string in_sentence(std::string_view words) {
-  // Bytes beyond the limit need no check; a character cut by it is shown as replaced.
+  // Bytes beyond the limit need no check; a character that the limit cuts is shown as replaced.
   const std::string line = in_line(words.substr(0, kQuotedBytes));
   return words.size() <= kQuotedBytes ? line : line + "...";
 }

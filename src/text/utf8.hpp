@@ -6,9 +6,9 @@
 
 namespace popflow::text {
 
-/// `text` with every byte that is not part of valid UTF-8 (and every NUL) replaced by U+FFFD. A
-/// single stray byte, such as from a file name in another encoding, would make some readers refuse
-/// the file.
+/// Replaces every byte of `text` that is not part of valid UTF-8 (and every NUL) by U+FFFD. Some
+/// readers refuse a file because of a single stray byte, for example from a file name in another
+/// encoding.
 [[nodiscard]] std::string as_utf8(std::string_view text);
 
 /// Longest prefix of the valid UTF-8 `text` with at most `bytes` bytes and no cut character.
