@@ -23,7 +23,7 @@ struct Hierarchy {
   std::string point;  ///< mount point
 };
 
-/// Unescapes a path of /proc/self/mountinfo, in which blanks and similar characters are octal
+/// Unescapes a path of /proc/self/mountinfo, which writes blanks and similar characters as octal
 /// numbers.
 std::string unescaped(const std::string& text) {
   std::string plain;
@@ -82,8 +82,8 @@ double least_of_control_groups(const std::string& controller, const GroupLimit& 
   for (const Hierarchy& hierarchy : mounted(controller, root)) {
     const std::optional<std::string> group = own_group(controller, root, hierarchy);
     if (!group) continue;
-    // The mount may show only a part of the hierarchy. A group outside it (of a container that sees
-    // only itself) is shown as the whole.
+    // The mount may show only a part of the hierarchy. If a container sees only itself, its own
+    // group is outside this part and is shown as the root.
     const std::string shown = hierarchy.root == "/" ? "" : hierarchy.root;
     const bool inside = *group == shown || group->starts_with(shown + "/");
     std::string below = inside ? group->substr(shown.size()) : "";

@@ -34,7 +34,7 @@ double quota_of(const std::string& folder, bool second_version) {
 }  // namespace
 
 std::vector<int> cores_of_mask() {
-  // Machines may have more processors than a mask of the usual size holds.
+  // Machines may have more processors than a mask of the usual size can hold.
   for (std::size_t most = 1024; most <= (std::size_t{1} << 20); most *= 4) {
     std::vector<cpu_set_t> mask((most + CPU_SETSIZE - 1) / CPU_SETSIZE);
     const std::size_t bytes = mask.size() * sizeof(cpu_set_t);

@@ -10,12 +10,12 @@ namespace popflow {
 /// `root` precedes every path that is read, including /proc/self.
 double quota_of_control_groups(const std::string& root = "");
 
-/// For each core that this machine can have: 1 if the affinity mask lets this process run on it.
-/// Empty if the system does not tell.
+/// Vector with an entry for each core that this machine can have: 1 if the affinity mask lets this
+/// process run on it. Empty if the mask is unknown.
 std::vector<int> cores_of_mask();
 
-/// Number of cores that this process may use, at least 1: those of its affinity mask, or fewer if
-/// control groups allow less time (rounded up). The machine may have more.
+/// Number of cores that this process may use, at least 1: the cores of its affinity mask, or fewer
+/// if control groups allow less time (rounded up).
 unsigned usable_cores();
 
 }  // namespace popflow

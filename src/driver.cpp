@@ -8,7 +8,8 @@ namespace popflow {
 
 void DriverData::add(const std::string& name, std::span<const double> numbers) {
   for (const Entry& entry : entries_)
-    if (entry.name == name) throw std::logic_error("two of a driver's data are called " + name);
+    if (entry.name == name)
+      throw std::logic_error("two items of a driver's data have the name " + name);
   entries_.push_back({name, values_.size(), numbers.size()});
   values_.insert(values_.end(), numbers.begin(), numbers.end());
 }
@@ -21,12 +22,13 @@ void DriverData::add(const std::string& name, const IntervalSteps& steps) {
 std::span<const double> DriverData::numbers(const std::string& name) const {
   for (const Entry& entry : entries_)
     if (entry.name == name) return std::span(values_).subspan(entry.begin, entry.size);
-  throw std::invalid_argument("a resume point without " + name);
+  throw std::invalid_argument("the checkpoint has no " + name);
 }
 
 double DriverData::number(const std::string& name) const {
   const std::span<const double> found = numbers(name);
-  if (found.size() != 1) throw std::invalid_argument("a resume point whose " + name + " is a list");
+  if (found.size() != 1)
+    throw std::invalid_argument("the checkpoint has a list as " + name + "; it must be one number");
   return found[0];
 }
 
@@ -35,7 +37,7 @@ namespace {
 std::int64_t whole(double number, const std::string& name) {
   constexpr double kMost = 9007199254740992;  // 2^53: larger doubles skip whole numbers
   if (!(std::abs(number) <= kMost) || std::trunc(number) != number)
-    throw std::invalid_argument("a resume point whose " + name + " is no count");
+    throw std::invalid_argument("the checkpoint has no whole number as " + name);
   return static_cast<std::int64_t>(number);
 }
 
@@ -45,7 +47,7 @@ std::int64_t DriverData::count(const std::string& name) const { return whole(num
 
 IntervalSteps DriverData::interval(const std::string& name) const {
   const std::span<const double> found = numbers(name);
-  if (found.size() != 3) throw std::invalid_argument("a resume point without the steps of " + name);
+  if (found.size() != 3) throw std::invalid_argument("the checkpoint has no steps of " + name);
   return {whole(found[0], name), found[1], found[2]};
 }
 
@@ -58,7 +60,7 @@ std::string DriverData::layout() const {
 
 DriverData DriverData::with(std::vector<double> values) const {
   if (values.size() != values_.size())
-    throw std::invalid_argument("a resume point of another length");
+    throw std::invalid_argument("the checkpoint has another length");
   DriverData copy = *this;
   copy.values_ = std::move(values);
   return copy;

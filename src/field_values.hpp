@@ -11,7 +11,7 @@
 
 namespace popflow {
 
-/// A recorded field of a System at x, row-major, of `size` numbers.
+/// Values of a recorded field of a System at x: `size` numbers, row-major.
 inline std::vector<double> field_values(const System& system, const std::string& name, StateView x,
                                         std::size_t size) {
   std::vector<double> values(size);

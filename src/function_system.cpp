@@ -26,8 +26,8 @@ Axes axes_of(const Functions::Field& field) {
   return {{field.name + "_index", field.start.size()}};
 }
 
-/// Axes of a field, given its description. With the parameters' defaults, the field's own axis may
-/// have a single entry and so be missing from the description.
+/// Axes of a field, given its description. The description belongs to the default parameters, for
+/// which the field's own axis may have a single entry and therefore be missing.
 Axes axes_of(const Functions::Field& field, const FieldInfo& described) {
   const std::string own = field.name + "_index";
   if (field.axes.empty() && described.dimensions == std::vector<std::string>{own})
@@ -57,13 +57,13 @@ std::vector<std::string> named(const std::string& name, const Axes& axes, System
   return names;
 }
 
-/// Files give every value a symbol: its own name if it has no other.
+/// Symbol of a value: files give every value one, so it is its name if it has no other.
 template <class Value>
 std::string symbol_of(const Value& value) {
   return value.symbol.empty() ? value.name : value.symbol;
 }
 
-/// Tables of a system, from the contents of a set of functions.
+/// Tables of a system, from a set of functions.
 SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   SystemInfo info;
   info.name = of.name;
@@ -113,7 +113,7 @@ const Row* row_named(const std::vector<Row>& rows, const std::string& name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Adds to the tables of a system what only the state has that noise and samples move.
+/// Adds to the tables of a system the properties that only states under noise and samples have.
 void add_noisy(const SystemInfo& noisy, SystemInfo& info) {
   const auto add = [](const auto& from, auto& to, const auto&... more) {
     for (const auto& row : from)
@@ -130,7 +130,8 @@ void add_noisy(const SystemInfo& noisy, SystemInfo& info) {
   add(noisy.dimensions, info.dimensions);
 }
 
-/// The tables describe the default problem, so every problem must have the same contents.
+/// Checks that a problem has the contents that the tables describe. The tables are made for the
+/// default problem, so every problem must have the same contents.
 void require_as_described(const SystemInfo& info, const Functions& functions) {
   const auto names = [](const auto&... lists) {
     std::vector<std::string> all;
@@ -176,8 +177,8 @@ void add_axes(const SystemInfo& info, const std::string& name, const Axes& axes,
   for (const auto& [axis, size] : axes) names.push_back(axis);
   if (names != described)
     wrong(info, name + " has " + std::to_string(entries(axes)) +
-                    " numbers along other axes than with the defaults of its parameters; name its "
-                    "axes, the same for all values");
+                    " numbers along other axes than with the defaults of its parameters; give its "
+                    "axes names that do not depend on values");
   for (const auto& [axis, size] : axes) {
     if (size == 0) wrong(info, "the axis " + axis + " has no entries");
     const auto known =
@@ -254,11 +255,13 @@ void require_functions(const SystemInfo& info, const Functions& functions) {
   require(functions.passages, &Functions::Derived::values);
   require(functions.finals, &Functions::Final::value);
   if (functions.sample && functions.samples)
-    wrong(info, "it has both `sample` and `samples`; one of them is needed");
+    wrong(info, "it has both `sample` and `samples`; give only one of them");
   if (bool(functions.outcome) == functions.outcomes.empty())
-    wrong(info, "its outcomes need a function, and the function needs outcomes");
+    wrong(info, "it must have both outcomes and a function for them, or neither");
   if (functions.precondition && !functions.loss)
-    wrong(info, "it has a precondition and no loss, but it applies to the gradient of the loss");
+    wrong(
+        info,
+        "it has a precondition but no loss; the precondition applies to the gradient of the loss");
   // If the end is infinite or NaN, the user must give one.
   if (functions.end <= 0)
     wrong(info, "its default end is " + shortest(functions.end) + "; it must be positive");
@@ -272,7 +275,7 @@ std::size_t state_size(const Functions& functions) {
   return size;
 }
 
-/// A finite set of samples with its normalised probabilities.
+/// Finite set of samples with normalised probabilities.
 struct FiniteSet {
   Functions::FiniteData data;
   std::vector<std::size_t> all;    ///< the samples 0, 1, ...
@@ -325,7 +328,7 @@ FiniteSet finite_set(const std::string& name, Functions::FiniteData data, bool h
   return set;
 }
 
-/// Adds what follows from a finite set of samples.
+/// Adds the functions that follow from a finite set of samples.
 void add_finite(const std::string& name, Functions& f) {
   if (!f.finite) return;
   const auto set = std::make_shared<const FiniteSet>(finite_set(name, *f.finite, bool(f.sample)));
@@ -393,7 +396,7 @@ auto saying(Call call, Begin begin) {
   } catch (const std::exception& error) {
     throw SystemError(begin() + ": " + error.what());
   } catch (...) {
-    throw SystemError(begin() + ": it threw what is no std::exception");
+    throw SystemError(begin() + ": it threw an exception that is no std::exception");
   }
 }
 
@@ -408,7 +411,7 @@ Functions make_functions(const FunctionSystem& of, const Parameters& own, const 
       [&] { return "the system " + of.name + " could not be made"; });
 }
 
-/// Tables of a system that noise and samples move; empty ones if it refuses both.
+/// Tables of a system that noise and samples move; empty if the system refuses both.
 SystemInfo noisy_info(const FunctionSystem& of) {
   Setting noisy;
   noisy.noisy = true;
@@ -419,11 +422,12 @@ SystemInfo noisy_info(const FunctionSystem& of) {
   }
 }
 
-/// A system and its tables.
+/// System with its tables.
 struct Described {
   FunctionSystem system;
   SystemInfo info;
-  std::exception_ptr failed = nullptr;  ///< for the parameters' defaults, which the tables need
+  std::exception_ptr failed = nullptr;  ///< exception for the default parameters, which the tables
+                                        ///< need
 
   explicit Described(const FunctionSystem& of) : system(of) {
     try {
@@ -477,14 +481,15 @@ auto of_system(const SystemInfo& info, const char* what, const std::string& name
       [&] {
         try {
           return call();
-        } catch (const Error& error) {  // the command line was fine, so this is the system's fault
+        } catch (const Error& error) {  // the options were valid, so the error belongs to the
+                                        // system
           throw SystemError(begin() + ": " + error.what());
         }
       },
       begin);
 }
 
-/// The functions of one problem, as a System.
+/// System made of the functions of one problem.
 class Composed : public System,
                  public GradientFlow,
                  public Jacobian,

@@ -13,18 +13,18 @@ namespace popflow {
 
 namespace {
 constexpr int kReserve = 64 << 20;           // address space by which the heap grows
-constexpr int kLargestOnHeap = 32 << 20;     // the C library allows no more
+constexpr int kLargestOnHeap = 32 << 20;     // the largest value that the C library allows
 constexpr std::size_t kAsked = 512 << 10;    // more than a fresh heap holds
 constexpr std::uintptr_t kPage = 2U << 20U;  // size of a large page
 }  // namespace
 
 void begin_heap_in_large_pages() {
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
-  // Keeps large arrays on the heap. Otherwise each array would be mapped separately, returned when
-  // freed and touched anew.
+  // Keeps large arrays on the heap. Otherwise each array would be mapped separately, unmapped when
+  // freed, and its pages would be faulted in anew.
   (void)mallopt(M_MMAP_THRESHOLD, kLargestOnHeap);
   (void)mallopt(M_TOP_PAD, kReserve);
-  // Asking for more than the heap has left makes it grow.
+  // A request for more memory than the heap has left makes the heap grow.
   const auto* const before = static_cast<char*>(sbrk(0));
   void* const asked = std::malloc(kAsked);
   const bool got = malloc_usable_size(asked) > 0;  // keeps the allocation from being optimised away

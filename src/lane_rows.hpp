@@ -25,7 +25,7 @@ class LaneRows {
   void resize(std::size_t rows) { rows_.resize(std::max<std::size_t>(rows, 1)); }
   [[nodiscard]] double* data() { return rows_.front().numbers; }
   [[nodiscard]] const double* data() const { return rows_.front().numbers; }
-  /// The rows as numbers for computations.
+  /// Returns the rows as Packs for computations.
   template <std::size_t width>
   [[nodiscard]] BasicPack<width>* packs() {
     return reinterpret_cast<BasicPack<width>*>(data());
@@ -41,7 +41,7 @@ class LaneRows {
 
   /// Sets all numbers to 0.
   void clear() { std::fill(rows_.begin(), rows_.end(), Row()); }
-  /// Copies the lanes of `from` where `lanes`, one number per lane, is not 0.
+  /// Copies the lanes of `from` where `lanes` (one number per lane) is not 0.
   void take(const double* lanes, const LaneRows& from);
   /// Reads a lane: one number from each row.
   void read(std::size_t lane, std::span<double> column) const {

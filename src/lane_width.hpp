@@ -10,7 +10,7 @@ namespace popflow {
 inline std::size_t lane_width() { return has_avx512() ? 8 : has_avx2() ? 4 : 2; }
 
 // in_vectors<width>(work) calls work() and inlines all functions that it calls, compiled for
-// vectors of `width` numbers. The lambda belongs to one width, so that gcc inlines it.
+// vectors of `width` numbers. Use each lambda with one width only, so that gcc inlines it.
 
 template <std::size_t width, class Work>
 requires(width == 8) [[gnu::flatten]] POPFLOW_AVX512 void in_vectors(const Work& work) { work(); }
@@ -19,7 +19,7 @@ requires(width == 4) [[gnu::flatten]] POPFLOW_AVX2 void in_vectors(const Work& w
 template <std::size_t width, class Work>
 requires(width == 2) [[gnu::flatten]] void in_vectors(const Work& work) { work(); }
 
-/// Calls work<width>() in this way, with the vector width of this machine.
+/// Calls work<width>() through in_vectors(), with the vector width of this machine.
 template <class Work>
 void in_widest_vectors(const Work& work) {
   switch (lane_width()) {

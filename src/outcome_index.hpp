@@ -15,7 +15,7 @@ inline std::size_t outcome_index(const SystemInfo& info, const std::string& word
   for (std::size_t i = 0; i < info.outcomes.size(); ++i)
     if (info.outcomes[i].word == word) return i + 1;
   throw SystemError("the system " + info.name + ": its outcome is '" + word +
-                    "', which its description has not");
+                    "', which its description does not list");
 }
 
 }  // namespace popflow

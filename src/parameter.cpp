@@ -15,7 +15,7 @@
 namespace popflow {
 namespace {
 
-// Readers of a file may convert whole numbers to doubles.
+// Larger whole numbers would not survive readers that convert them to doubles.
 constexpr auto largest_integer = static_cast<std::int64_t>(largest_whole);
 
 /// Formats a number as in a sentence: 1, 0.5, 1e-10, but 1000000 and not 1e+06.
@@ -26,7 +26,7 @@ std::string in_words(double value) {
   return shortest(value);
 }
 
-/// The user's input, fit for one line of a message: quoted unless it is a number, control
+/// Formats the user's input for one line of a message: quoted unless it is a number, with control
 /// characters and invalid bytes made visible, and cut to the length of a line.
 std::string shown(const std::string& text) {
   constexpr std::size_t most = 60;
@@ -70,7 +70,7 @@ std::string allowed(const Parameter& parameter) {
   return {};
 }
 
-/// Thrown only inside this file; set() and parse_value() make a sentence of it.
+/// Exception that stays inside this file; set() and parse_value() turn it into a message.
 struct Refusal {
   std::string allowed;
   std::string hint = {};
@@ -90,8 +90,8 @@ std::optional<double> to_real(std::string_view text) {
   return value;
 }
 
-/// Parses a decimal number exactly, so that neither 9007199254740993 nor 1.00000000000000001 is
-/// taken for its neighbour. Returns nothing if the number is not whole or too large. `text` is a
+/// Parses a decimal number exactly, so that 9007199254740993 or 1.00000000000000001 is not rounded
+/// to another number. Returns nothing if the number is not whole or is too large. `text` is a
 /// finite number.
 std::optional<std::int64_t> to_whole(std::string_view text) {
   bool negative = false;
@@ -265,8 +265,7 @@ bool Range::contains(double value) const {
 
 std::string Range::describe(bool whole) const {
   const bool has_low = std::isfinite(low);
-  // A bound of 9007199254740992 applies to all whole numbers anyway, and would only confuse the
-  // reader.
+  // A bound of 9007199254740992 holds for all whole numbers, and would only confuse the reader.
   const bool has_high = whole ? high < static_cast<double>(largest_integer) : std::isfinite(high);
   if (has_low && has_high && !low_open && !high_open) {
     return "from " + in_words(low) + " to " + in_words(high);

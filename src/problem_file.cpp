@@ -10,8 +10,8 @@ namespace popflow {
 
 namespace {
 
-/// Guess, from the value of a sum that should be 1, about the mistake of the program that wrote the
-/// file.
+/// Guess about the mistake of the program that wrote the file, from the value of a sum that should
+/// be 1.
 std::string hint_of_sum(double sum) {
   constexpr double kSingle = 1e-5;
   return std::abs(sum - 1) < kSingle
@@ -38,9 +38,9 @@ ProblemFile::ProblemFile(const std::string& path, const std::vector<std::string>
     : file_(path) {
   if (kind_of(file_) == FileKind::sweep)
     throw wrong(
-        "holds a sweep, whose cells have no problem of one kind; give the file of a run: "
+        "holds a sweep, whose cells have different problems; give the file of a run: "
         "'popflow info " +
-        path + " --cell ...' prints the command of a cell's");
+        path + " --cell ...' prints the command for the run of a cell");
   // The root of a run's file holds the fields of its trajectory, which may have the same names.
   const bool is_run = file_.text_attribute("", "format") == "popflow";
   std::vector<std::string> groups = {"", "problem"};
@@ -80,8 +80,8 @@ void ProblemFile::refuse_misspelt(const std::vector<std::string>& known) const {
     if (std::find(known.begin(), known.end(), found) != known.end()) continue;
     for (const std::string& name : known)
       if (letters(found) == letters(name) && !has(name))
-        throw wrong("holds " + found + ", a name that the system does not know; is '" + name +
-                    "' meant?");
+        throw wrong("holds " + found + ", a name that the system does not know; did you mean '" +
+                    name + "'?");
   }
 }
 
@@ -177,7 +177,7 @@ void ProblemFile::require_columns_of_probabilities(const std::string& name,
   };
   const Eigen::RowVectorXd sums = values.colwise().sum();
   if (values.rows() == values.cols() && !are_one(sums) && are_one(values.rowwise().sum()))
-    throw bad("the rows of " + name + " sum to 1, its columns don't (column 0: " +
+    throw bad("the rows of " + name + " sum to 1, but not its columns (column 0: " +
               shortest(sums[0]) + "): it seems to be transposed; columns must sum to 1");
   require_columns_sum_to_one(name, sums);
 }

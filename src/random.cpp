@@ -15,7 +15,7 @@ std::uint32_t low_half(std::uint64_t word) { return static_cast<std::uint32_t>(w
 std::uint32_t high_half(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 
 [[noreturn]] void throw_exhausted() {
-  throw std::length_error("a random stream is exhausted after 2^33 words");
+  throw std::length_error("a random stream holds 2^33 words; more were requested");
 }
 
 }  // namespace
@@ -23,9 +23,11 @@ std::uint32_t high_half(std::uint64_t word) { return static_cast<std::uint32_t>(
 RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t run,
                            std::uint64_t step)
     : key_{{low_half(seed), high_half(seed)}} {
-  if (step >> 56 != 0) throw std::out_of_range("the step of a random stream must be below 2^56");
+  if (step >> 56 != 0)
+    throw std::out_of_range("the step of a random stream is too large; it must be below 2^56");
   const auto code = static_cast<std::uint32_t>(purpose);
-  if (code > 0xff) throw std::out_of_range("the purpose of a random stream must be below 256");
+  if (code > 0xff)
+    throw std::out_of_range("the purpose of a random stream is too large; it must be below 256");
   counter_ = {{0, low_half(step), run, high_half(step) << 8 | code}};
 }
 
@@ -83,10 +85,11 @@ double RandomStream::log_gamma_variate(double shape) {
 }
 
 std::uint64_t RandomStream::below(std::uint64_t n) {
-  if (n == 0) throw std::invalid_argument("there is no whole number below 0");
+  if (n == 0) throw std::invalid_argument("below() needs a positive argument");
   Wide product = Wide{(*this)()} * n;
   if (static_cast<std::uint64_t>(product) < n) {
-    // The first 2^64 mod n values of the low half would bias the result, so they are drawn again.
+    // The first 2^64 mod n values of the low half would bias the result, so such words are drawn
+    // again.
     const std::uint64_t surplus = (0 - n) % n;
     while (static_cast<std::uint64_t>(product) < surplus) product = Wide{(*this)()} * n;
   }

@@ -49,7 +49,8 @@ void State::resize(std::size_t size) {
   const std::size_t least = size * sizeof(double);
   const std::size_t alignment = least >= kHugePage ? kHugePage : kLine;
   const std::size_t bytes = (least + alignment - 1) / alignment * alignment;
-  // Sweeps allocate many small states, and aligned allocation takes several times as long.
+  // Small states use malloc(): sweeps allocate many, and aligned allocation takes several times as
+  // long.
   void* memory = bytes <= 2 * kLine ? std::malloc(least) : std::aligned_alloc(alignment, bytes);
   if (memory == nullptr) throw std::bad_alloc();
   // Large states are streamed through memory: huge pages save address translations.

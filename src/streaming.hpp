@@ -10,9 +10,9 @@
 
 namespace popflow {
 
-/// States with at least this many numbers do not fit in the last-level cache. What is written to
-/// them is not read again soon, and stores that bypass the caches avoid reading the lines to be
-/// overwritten.
+/// Size, in numbers, from which a state does not fit in the last-level cache. New values of such a
+/// state are not read again soon, and stores that bypass the caches need not read the lines that
+/// they overwrite.
 constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
 
 /// Two numbers in a vector register.

@@ -34,7 +34,7 @@ std::string Shape::name_of_entry(std::size_t entry) const {
 const PassageInfo& passage_info(const SystemInfo& info, const std::string& name) {
   for (const PassageInfo& passage : info.passages)
     if (passage.name == name) return passage;
-  throw std::logic_error(info.name + " has a passage it does not describe: " + name);
+  throw std::logic_error(info.name + " has a passage without a description: " + name);
 }
 
 std::size_t passage_items(const SystemInfo& info, const Shape& shape) {

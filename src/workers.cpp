@@ -30,8 +30,8 @@ constexpr int kSpinsOnSharedCores = 1000;
 
 thread_local bool inside_task = false;
 
-/// State of the claims in a single word: the number of the job, and its next task. A thread that
-/// wakes too late, when the job is over, therefore cannot claim anything from it.
+/// Claims of a job in a single word: the number of the job, and its next task. A thread that wakes
+/// too late, when the job is over, therefore cannot claim any of its tasks.
 class Claim {
  public:
   Claim(std::uint32_t job, std::uint32_t task) : bits_(std::uint64_t{job} << 32 | task) {}
@@ -44,13 +44,13 @@ class Claim {
   std::uint64_t bits_;
 };
 
-/// More tasks than any job has: closes the share, so that none can be claimed while a job is
-/// prepared.
+/// Task number that closes a share: it is larger than the number of tasks of any job, so that no
+/// task can be claimed while a job is prepared.
 constexpr std::uint32_t kClosed = std::numeric_limits<std::uint32_t>::max();
 
-/// Contiguous tasks of a job for one thread; other threads help once their own are done. From job
-/// to job, the same thread touches the same part of a state, which stays in its cache. All data
-/// that a thread needs to begin lies in one cache line, because fetching a line that another core
+/// Contiguous tasks of a job for one thread; other threads help once their own tasks are done. In
+/// every job the same thread works on the same part of a state, which stays in its cache. All data
+/// that a thread needs to begin lie in one cache line, because fetching a line that another core
 /// has written takes a tenth of a microsecond.
 struct alignas(64) Share {
   using Task = std::function<void(std::size_t)>;
@@ -64,8 +64,8 @@ struct alignas(64) Share {
     const Claim claim = next();
     return claim.job() != seen && claim.task() != kClosed;
   }
-  /// Closed before its fields change, so that a thread that has read a new field cannot claim with
-  /// an old word.
+  /// The share is closed before its fields change, so that a thread that has read a new field
+  /// cannot claim with an old word.
   void open(std::uint32_t job, std::uint32_t first, std::uint32_t last, const Task* what) {
     claims.store(Claim(job, kClosed).bits(), std::memory_order_release);
     task.store(what, std::memory_order_release);
@@ -76,8 +76,9 @@ struct alignas(64) Share {
 
 }  // namespace
 
-/// A job is over when its tasks are done, however many threads have joined: on a busy machine the
-/// calling thread does all tasks itself rather than wait for a thread that gets no core.
+/// Implementation. A job is over when its tasks are done, however many threads have joined. On a
+/// busy machine the calling thread therefore does all tasks itself, and does not wait for a thread
+/// that gets no core.
 struct Workers::Impl {
   using Task = Share::Task;
 
@@ -89,13 +90,14 @@ struct Workers::Impl {
   std::mutex mutex;
   std::exception_ptr error;
   // Written for each job, so kept apart from the data that all threads read.
-  alignas(64) std::atomic<std::uint32_t> job{0};   ///< its number; sleeping threads wait on it
+  alignas(64) std::atomic<std::uint32_t> job{0};   ///< number of the job; sleeping threads wait on
+                                                   ///< it
   std::atomic<bool> busy{false};                   ///< whether a job is running
   alignas(64) std::atomic<std::uint32_t> left{0};  ///< number of unfinished tasks of the job
 
-  /// Starts more threads; returns false if the system refused to start as many. Waits until they
+  /// Starts more threads; returns false if the system refuses to start this many. Waits until they
   /// have begun: a thread that is about to begin may hold locks of the run-time library, for which
-  /// a process forked meanwhile would wait forever.
+  /// a process forked in the meantime would wait forever.
   bool start(unsigned more) {
     const std::uint32_t now = job.load();
     shares = std::vector<Share>(more + 1);
@@ -130,8 +132,8 @@ struct Workers::Impl {
   void run(std::uint32_t count, const Task& task) {
     offer(count, &task);
     work(0);
-    // Other threads are at their last tasks, which take microseconds. Yielding the core may take
-    // milliseconds on a busy machine, so this thread spins.
+    // The other threads are at their last tasks, which take microseconds. Yielding the core may
+    // take milliseconds on a busy machine, so this thread spins.
     const int most = spins.load();
     for (int spin = 0; spin < most && left.load() != 0; ++spin) {
     }
@@ -159,11 +161,11 @@ struct Workers::Impl {
     for (std::size_t turn = 0; turn < shares.size(); ++turn)
       finished += work_at(shares[(own + turn) % shares.size()]);
     inside_task = false;
-    // If none finished, the job may be over and another one prepared.
+    // If this thread finished no task, the job may be over and another one may have been prepared.
     if (finished != 0 && left.fetch_sub(finished) == finished) left.notify_one();
   }
 
-  /// Runs the tasks of one share; returns the number of tasks that are done or given up.
+  /// Runs the tasks of one share; returns the number of tasks that are done or abandoned.
   std::uint32_t work_at(Share& share) {
     std::uint32_t finished = 0;
     for (std::uint64_t bits = share.next().bits();;) {
@@ -181,7 +183,7 @@ struct Workers::Impl {
     }
   }
 
-  /// Keeps a job's first exception; returns the number of tasks that are thereby given up.
+  /// Keeps the first exception of a job; returns the number of tasks that are thereby abandoned.
   std::uint32_t give_up() {
     const std::scoped_lock lock(mutex);
     if (!error) error = std::current_exception();

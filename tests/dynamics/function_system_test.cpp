@@ -121,8 +121,9 @@ TEST_CASE("Exceptions of a system's functions name it, the function and the time
     f.rhs = [](std::span<const double>, double, std::span<double>) { throw 1; };
   });
   const Made other = made(odd, "1", workers);
-  CHECK_THROWS_WITH(FlowDriver(*other.system, workers, {}).advance(1),
-                    Catch::Contains("at t = 0 failed: it threw what is no std::exception"));
+  CHECK_THROWS_WITH(
+      FlowDriver(*other.system, workers, {}).advance(1),
+      Catch::Contains("at t = 0 failed: it threw an exception that is no std::exception"));
 }
 
 TEST_CASE("What fails with the defaults is said when the system is made, not before", "[fast]") {
