@@ -379,6 +379,7 @@ SystemInfo make_info() {
       "3 times the time at which a uniform start is boosted, plus 10 over the growth rate; a run "
       "prints both. With two stages twice that time (or --stage1-time), plus 50 over the rate";
   info.unreduced = {{"coordinates", "full"}};
+  info.raw_gradients = {{"preconditioner", "none"}, {"project", "none"}};
   info.figure =
       "excess_loss; signal_V signal_A; signal_A over signal_V; distance_P distance_Q; V beside P; "
       "A beside Q";

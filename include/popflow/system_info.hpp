@@ -157,6 +157,9 @@ struct SystemInfo {
   /// distribution, and the reference for tests of reduced coordinates. Empty: there are no reduced
   /// coordinates.
   std::vector<OptionSetting> unreduced = {};
+  /// Options under which the flow follows raw gradients, without preconditioner and projection.
+  /// Empty: no option changes this.
+  std::vector<OptionSetting> raw_gradients = {};
   std::vector<Alternatives> alternatives = {};  ///< among its own options and those of `run`
   std::vector<RungInfo> rungs = {};             ///< in addition to those of every system
   /// Panels of the figures of its runs, the most important first; empty: one panel for each

@@ -224,7 +224,7 @@ void require_one_sharpness(const Ladder& ladder, const SystemInfo& system) {
         "--sharpness: the rung " + narrow.word +
         " would have the sharpness of its reduced coordinates, which the other rungs do not have; "
         "give" +
-        unreduced_words(system));
+        words_of(system.unreduced));
   }
 }
 

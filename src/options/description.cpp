@@ -91,6 +91,8 @@ class Description {
     for (const RungInfo& rung : info_.rungs) require_rung(rung, own);
     for (const OptionSetting& setting : info_.unreduced)
       require_setting("its unreduced form", setting, own);
+    for (const OptionSetting& setting : info_.raw_gradients)
+      require_setting("its flow along raw gradients", setting, own);
     for (const OptionSetting& setting : info_.finals_with)
       require_setting("its final values", setting, own);
   }

@@ -89,19 +89,19 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
     throw UsageError(
         "--batch-noise-in-variance: reduced coordinates do not hold the variances of "
         "each parameter's gradient; give" +
-        unreduced_words(info));
+        words_of(info.unreduced));
   if (is_reduced(info, own) && !can.common_values)
     throw UsageError(whose + "reduced coordinates mix parameters whose rates differ; give" +
-                     unreduced_words(info));
+                     words_of(info.unreduced));
   if (plan.decays() && !can.gradient_flow && !can.common_values)
     throw UsageError(
         decay + "the parameters of " + info.name +
         " are not known, because its flow is not the gradient of a loss" +
         (can.gradient_flow.why_not().empty() ? "" : " (" + can.gradient_flow.why_not() + ")"));
   if (is_preconditioned(system))
-    throw UsageError(
-        whose + "the rule needs raw gradients, but those of " + info.name +
-        " are preconditioned or projected; turn this off by the options of the system");
+    throw UsageError(whose + "the rule needs raw gradients, but those of " + info.name +
+                     " are preconditioned or projected" +
+                     (info.raw_gradients.empty() ? "" : "; give" + words_of(info.raw_gradients)));
 }
 
 /// Continues with the moments in the file of --init-from. Throws InputError if the moments belong
@@ -303,9 +303,9 @@ bool continues_moments(const Parameters& options) {
   return options.has("init-optimizer") && options.word("init-optimizer") == "file";
 }
 
-std::string unreduced_words(const SystemInfo& info) {
+std::string words_of(const std::vector<OptionSetting>& settings) {
   std::string words;
-  for (const OptionSetting& setting : info.unreduced)
+  for (const OptionSetting& setting : settings)
     words += " --" + setting.option + " " + setting.word;
   return words;
 }

@@ -112,8 +112,8 @@ class Trained final : public System,
 /// Whether the System uses other coordinates than its unreduced form; `own` are its own parameters.
 bool is_reduced(const SystemInfo& info, const Parameters& own);
 
-/// Options that give unreduced coordinates, for messages; example: " --coordinates full".
-std::string unreduced_words(const SystemInfo& info);
+/// Returns settings as words of a command line, for messages; example: " --coordinates full".
+std::string words_of(const std::vector<OptionSetting>& settings);
 
 /// Returns the System as the options of `run` train it; under plain SGD, returns the System
 /// unchanged. `own` are its own parameters. With --init-optimizer file the moments are those of

@@ -290,7 +290,7 @@ def test_what_is_refused_says_why():
     told = refused("run", "scb", "--l1", 0.01, "--project", "none", "--dt", 0.1, "--t-end", 1, "--optimizer", "adam")
     check("l1" in told and "plain SGD" in told, told)
     for system, words, part in (("scb", ["--coordinates", "signal"], "--coordinates full"),
-                                ("scb", ["--coordinates", "full"], "preconditioned or projected"),
+                                ("scb", ["--coordinates", "full"], "preconditioned or projected; give --preconditioner none --project none"),
                                 ("joma", [], "only along gradient flow"),
                                 ("joma-joint", ["--coordinates", "integrated"], "gradient flow")):
         for what in ["--optimizer", "adam"], ["--weight-decay", 0.1]:
