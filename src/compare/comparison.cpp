@@ -396,7 +396,7 @@ const std::vector<std::pair<std::string, std::string>> kErrors = {
 
 /// Returns whether both rungs keep an invariant up to rounding, so that any difference between them
 /// is rounding.
-bool kept_by_both(const Moments& first, const Moments& second) {
+bool both_conserve(const Moments& first, const Moments& second) {
   const double mean = first.mean.back();
   const double least = kKept * std::max(1.0, std::abs(mean));
   return std::abs(second.mean.back() - mean) <= least && first.deviation.back() <= least &&
@@ -465,7 +465,7 @@ void write_orders(const TrajectoryGroup& file, const std::vector<Ladder>& ladder
         const bool kept =
             invariant &&
             std::all_of(comparisons.begin(), comparisons.end(), [&](const Comparison& c) {
-              return kept_by_both(c.observables[o].moments[r], c.observables[o].moments[sgd]);
+              return both_conserve(c.observables[o].moments[r], c.observables[o].moments[sgd]);
             });
         const OrderFit fit =
             kept ? OrderFit{OrderFit::Kind::rounding, kNoNumber, kNoNumber, kNoNumber, kNoNumber}

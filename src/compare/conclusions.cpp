@@ -28,7 +28,7 @@ std::size_t tests_of(const RecordedComparison& of) {
   return most;
 }
 
-std::string what_verdicts_mean(const RecordedComparison& of) {
+std::string verdict_legend(const RecordedComparison& of) {
   const std::size_t tests = tests_of(of);
   const std::size_t reference = of.reference();
   const std::string corrected =
@@ -61,7 +61,7 @@ std::string what_verdicts_mean(const RecordedComparison& of) {
       others + corrected + "Errors are standard errors.");
 }
 
-std::string of_diverged(const RecordedComparison& of, std::size_t rung) {
+std::string diverged_note(const RecordedComparison& of, std::size_t rung) {
   if (of.diverged(rung) == 0) return "";
   return text::paragraph(of.words()[rung] + ": " + std::to_string(of.diverged(rung)) + " of " +
                          std::to_string(of.runs(rung)) + " runs diverged" +
@@ -72,7 +72,7 @@ std::string of_diverged(const RecordedComparison& of, std::size_t rung) {
 }
 
 /// Describes the largest effect of the solver's step size, in standard errors of the mean.
-std::string of_solver(const RecordedComparison& of, const Names& names, std::size_t rung) {
+std::string solver_note(const RecordedComparison& of, const Names& names, std::size_t rung) {
   constexpr double kScatter = 1e-9;  // part of the range; less scatter counts as none
   constexpr double kShown = 2;       // standard errors: smaller effects are not reported
   double most = -1;
@@ -176,8 +176,8 @@ void describe_ratios(const RecordedComparison& of, std::size_t pair, Names& part
 }
 
 /// Describes for which subjects a rung is good enough, and how its runs scatter.
-std::string use_of(const RecordedComparison& of, const Names& names, std::size_t pair,
-                   std::size_t rung) {
+std::string rung_summary(const RecordedComparison& of, const Names& names, std::size_t pair,
+                         std::size_t rung) {
   const std::string& word = of.words()[rung];
   Judged judged(of, names, pair);
   if (judged.good.empty() && judged.open.empty() && judged.off.empty())
@@ -224,8 +224,8 @@ std::string use_of(const RecordedComparison& of, const Names& names, std::size_t
 std::string describe_caveats(const RecordedComparison& of) {
   const Names& names = of.moving();
   const std::size_t rungs = of.words().size(), pairs = of.pairs().size();
-  std::string page = "\n" + what_verdicts_mean(of);
-  for (std::size_t r = 0; r < rungs; ++r) page += of_diverged(of, r);
+  std::string page = "\n" + verdict_legend(of);
+  for (std::size_t r = 0; r < rungs; ++r) page += diverged_note(of, r);
   for (std::size_t p = 0; p < pairs; ++p)
     if (of.divergence_differs(p))
       page += text::paragraph(
@@ -237,7 +237,7 @@ std::string describe_caveats(const RecordedComparison& of) {
       page += text::paragraph(
           of.name_of(p) + ": runs stopped early, so these rungs are compared only up to t = " +
           rounded(of.times()[last]) + " of " + rounded(of.times().back()) + ".");
-  for (std::size_t r = 0; r < rungs; ++r) page += of_solver(of, names, r);
+  for (std::size_t r = 0; r < rungs; ++r) page += solver_note(of, names, r);
   return page;
 }
 
@@ -248,7 +248,7 @@ std::string describe_conclusion(const RecordedComparison& of) {
   for (std::size_t p = 0; p < of.pairs().size(); ++p) {
     const auto [first, second] = of.pairs()[p];
     if (first == centre || second == centre)
-      parts.push_back(use_of(of, names, p, first == centre ? second : first));
+      parts.push_back(rung_summary(of, names, p, first == centre ? second : first));
   }
   if (parts.empty()) return "";
   return text::paragraph("As models of " + of.words()[centre] +

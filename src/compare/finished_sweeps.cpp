@@ -143,7 +143,7 @@ bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
 }
 
 /// Returns the observables that measure invariants.
-std::vector<std::string> kept_by(const SystemInfo& system) {
+std::vector<std::string> invariant_observables(const SystemInfo& system) {
   std::vector<std::string> names;
   for (const InvariantInfo& invariant : system.invariants) names.push_back(invariant.observable);
   return names;
@@ -175,7 +175,8 @@ GroupSpec layout_of(const std::vector<SweptRung>& rungs, const RunConfig& config
                           {"delta_factor", config.options.real("delta-factor")},
                           {"level", config.options.real("level")}});
   add_axes(root, cells);
-  add_verdict_maps(root, cell_dimensions(cells), rungs.size(), system, kept_by(system));
+  add_verdict_maps(root, cell_dimensions(cells), rungs.size(), system,
+                   invariant_observables(system));
   root.groups = {parameters_group(config), provenance_group(threads, system)};
   return root;
 }
@@ -296,7 +297,7 @@ class Sweeps : public FinishedRungs {
   void compare(const ComparisonOptions& options, TrajectoryFile& file, Workers& workers,
                Screen& screen) const override {
     ComparisonOptions settled = options;
-    settled.invariants = kept_by(system_);
+    settled.invariants = invariant_observables(system_);
     CellComparison compare_cell(rungs_, system_, settled, file);
     const std::uint64_t cells = rungs_.front().cells->whole();
     std::atomic<std::uint64_t> done = 0;

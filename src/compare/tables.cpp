@@ -40,7 +40,7 @@ std::string head(const RecordedComparison& of) {
 }
 
 /// Returns the time index at which the mean deviates most from that of the reference.
-std::size_t furthest_apart(const RecordedComparison& of, const std::string& name) {
+std::size_t time_of_largest_difference(const RecordedComparison& of, const std::string& name) {
   const std::size_t reference = of.reference();
   const OverTime difference = of.over_time(name + "_difference");
   std::size_t place = 0;
@@ -63,7 +63,7 @@ std::string means(const RecordedComparison& of) {
   for (const std::string& name : of.moving()) {
     const OverTime mean = of.over_time(name + "_mean"), error = of.over_time(name + "_mean_error");
     if (!mean.any_finite()) continue;
-    const std::size_t most = furthest_apart(of, name), end = of.times().size() - 1;
+    const std::size_t most = time_of_largest_difference(of, name), end = of.times().size() - 1;
     for (const std::size_t t : std::set{most, end}) {
       const bool first = t == most;
       const char* const which = most == end ? "most, end" : first ? "most" : "end";
@@ -78,7 +78,7 @@ std::string means(const RecordedComparison& of) {
 
 /// Returns the pairs whose verdicts are shown: all pairs of up to three rungs, otherwise those with
 /// sgd or, without sgd, those with the first rung.
-std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
+std::vector<std::size_t> pairs_to_show(const RecordedComparison& of) {
   std::vector<std::size_t> shown;
   const std::size_t centre = of.centre();
   for (std::size_t p = 0; p < of.pairs().size(); ++p) {
@@ -90,8 +90,8 @@ std::vector<std::size_t> shown_pairs(const RecordedComparison& of) {
 
 /// Returns the largest difference of the means over time, in percent of the range over the flow, if
 /// it is significant; otherwise nothing.
-std::string certain_difference(const RecordedComparison& of, const std::string& name,
-                               std::size_t pair) {
+std::string significant_difference(const RecordedComparison& of, const std::string& name,
+                                   std::size_t pair) {
   constexpr double kOfSolvers = 1e-6;  // part of the range: difference of two integrations
   const double range = of.range(name);
   const auto [first, second] = of.pairs()[pair];
@@ -144,7 +144,7 @@ std::string ends_of(double low, double high, double unit = 1) {
 std::string size_of(const RecordedComparison& of, const Statement& statement, std::size_t pair) {
   const Judgement& j = statement.pairs[pair];
   if (statement.question == Question::range)
-    return certain_difference(of, statement.subject.name, pair);
+    return significant_difference(of, statement.subject.name, pair);
   const bool agree = j.judged && j.verdict.kind == Verdict::Kind::agree;
   if (!std::isfinite(j.difference)) return "";
   const bool exact = of.exact(of.pairs()[pair].first) && of.exact(of.pairs()[pair].second);
@@ -217,7 +217,7 @@ std::string counted_cell(const RecordedComparison& of, const Statement& like, st
 }
 
 std::string verdicts(const RecordedComparison& of) {
-  const std::vector<std::size_t> shown = shown_pairs(of);
+  const std::vector<std::size_t> shown = pairs_to_show(of);
   if (shown.empty()) return "";
   Rows rows = {{"verdict", ""}};
   for (const std::size_t p : shown) rows[0].push_back(of.name_of(p));
@@ -300,7 +300,7 @@ std::string spreads(const RecordedComparison& of) {
   std::vector<std::size_t> noisy, shown;
   for (std::size_t r = 0; r < of.words().size(); ++r)
     if (!of.exact(r)) noisy.push_back(r);
-  for (const std::size_t p : shown_pairs(of))
+  for (const std::size_t p : pairs_to_show(of))
     if (!of.exact(of.pairs()[p].first) && !of.exact(of.pairs()[p].second)) shown.push_back(p);
   if (noisy.empty()) return "";
   const std::size_t end = of.times().size() - 1;

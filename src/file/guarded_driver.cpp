@@ -67,7 +67,7 @@ std::uint64_t number_at(const unsigned char* bytes) {
 }
 
 /// Returns whether the objects of a collection stay within it.
-bool heap_is_sound(const std::vector<unsigned char>& heap) {
+bool is_sound_heap(const std::vector<unsigned char>& heap) {
   std::size_t at = kHeader;
   while (at + kHeader <= heap.size()) {
     const unsigned index = heap[at] + 256U * heap[at + 1];
@@ -88,7 +88,7 @@ bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned 
     return false;
   }
   std::vector<unsigned char> heap(size);
-  return read_at(file, at, heap.size(), heap.data()) && heap_is_sound(heap);
+  return read_at(file, at, heap.size(), heap.data()) && is_sound_heap(heap);
 }
 
 // ---- Functions that HDF5 calls. No exception may pass through it.

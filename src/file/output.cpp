@@ -23,7 +23,7 @@ std::string folder_of(const std::string& path) {
 }
 
 /// Returns the path that a symbolic link points to, through all links; that file need not exist.
-std::string beyond_links(const std::string& path) {
+std::string resolved_links(const std::string& path) {
   std::filesystem::path place = path;
   std::error_code unknown;
   constexpr int kMost = 40;  // limit of the kernel
@@ -91,7 +91,8 @@ void require_free(const std::string& path, bool force) {
 
 void require_disk(const std::string& path, double bytes, const std::string& advice) {
   struct statvfs disk {};
-  const std::filesystem::path parent = std::filesystem::absolute(beyond_links(path)).parent_path();
+  const std::filesystem::path parent =
+      std::filesystem::absolute(resolved_links(path)).parent_path();
   if (statvfs(parent.c_str(), &disk) != 0) return;  // creating the file will report why it fails
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (bytes > free)
@@ -101,7 +102,7 @@ void require_disk(const std::string& path, double bytes, const std::string& advi
 }
 
 std::pair<int, std::string> open_temporary(const std::string& path) {
-  const std::string place = beyond_links(path);
+  const std::string place = resolved_links(path);
   const std::string folder = folder_of(place);
   const std::string name = place.substr(folder.size());
   if (name.empty()) throw cannot_write(path, "the file name is missing");
@@ -117,7 +118,7 @@ std::pair<int, std::string> open_temporary(const std::string& path) {
 }
 
 void give_name(const std::string& temporary, const std::string& path, bool force) {
-  const std::string place = beyond_links(path);
+  const std::string place = resolved_links(path);
   const bool renamed =
       force ? std::rename(temporary.c_str(), place.c_str()) == 0 : rename_to_new(temporary, place);
   if (!renamed && errno == EEXIST) throw exists_already(path);

@@ -57,7 +57,7 @@ bool has_signature(int descriptor, std::uint64_t size) {
 
 /// Returns the kind of a file without the signature, as the end of a sentence, with a remedy if one
 /// is known.
-std::string what_else(int descriptor) {
+std::string kind_without_signature(int descriptor) {
   const std::string start = bytes_at(descriptor, 0, 10);
   if (start.starts_with("CDF")) {
     return "is a netCDF-3 file, an older format; convert it with 'nccopy -k netCDF-4 OLD NEW'";
@@ -75,7 +75,7 @@ void require_hdf5(int descriptor, const std::string& path) {
   require_regular(status, path);
   if (status.st_size == 0) throw InputError("the file '" + path + "' is empty");
   if (!has_signature(descriptor, static_cast<std::uint64_t>(status.st_size))) {
-    throw InputError("the file '" + path + "' " + what_else(descriptor));
+    throw InputError("the file '" + path + "' " + kind_without_signature(descriptor));
   }
 }
 

@@ -39,7 +39,7 @@ struct OfCell {
 
 /// Returns the numbers that a file has for each cell, by the names of its variables, without
 /// coordinates.
-std::map<std::string, OfCell> held_of_cells(const StoredFile& file, const Cells& cells) {
+std::map<std::string, OfCell> variables_of_cells(const StoredFile& file, const Cells& cells) {
   const GroupSpec& root = file.layout();
   const std::vector<std::string> own = cell_dimensions(cells);
   std::map<std::string, OfCell> found;
@@ -79,7 +79,8 @@ void keep_shared(GroupSpec& layout, const std::vector<std::string>& cells,
 
 /// Returns a parameter that all files share, as given or as determined for all of their cells; null
 /// if they differ.
-const Attribute* alike(const std::vector<SweepPart>& parts, const std::string& parameter) {
+const Attribute* shared_parameter(const std::vector<SweepPart>& parts,
+                                  const std::string& parameter) {
   const Attribute* found = nullptr;
   for (const SweepPart& part : parts)
     for (const GroupSpec& group : part.file.layout().groups) {
@@ -106,7 +107,7 @@ std::set<std::string> shared_variables(const std::vector<SweepPart>& parts, cons
   std::vector<std::map<std::string, OfCell>> held;
   std::set<std::string> states;
   for (const SweepPart& part : parts) {
-    held.push_back(held_of_cells(part.file, *part.cells));
+    held.push_back(variables_of_cells(part.file, *part.cells));
     for (const char* list : kListsOfStates)
       for (std::string& name : text::split_words(text_of(part.file.layout(), "", list)))
         states.insert(std::move(name));
@@ -172,7 +173,8 @@ GroupSpec whole_layout(const std::vector<SweepPart>& parts, const Cells& whole,
       const std::string output = text_of(file.layout(), "parameters", "output");
       group = parameters_group(whole.sweep());
       for (const Parameter& row : whole.base().own.table())
-        if (const Attribute* settled = alike(parts, row.name); settled && !whole.sweeps(row.name))
+        if (const Attribute* settled = shared_parameter(parts, row.name);
+            settled && !whole.sweeps(row.name))
           find_attribute(group, row.name)->value = settled->value;
       if (Attribute* kept = find_attribute(group, "output")) kept->value = output;
     }

@@ -35,8 +35,8 @@ bool is_same_state(const System& to, const System& from, StateView x, StateView 
 
 /// Shifts each block that equals a field up to a constant offset (the offset is that of the start).
 /// Fields are row-major; blocks are row-major or, with `by_columns`, column-major.
-State moved_by_offsets(const System& to, const System& from, const State& x, const Regime& regime,
-                       bool by_columns) {
+State shifted_by_offsets(const System& to, const System& from, const State& x, const Regime& regime,
+                         bool by_columns) {
   State moved = x;
   std::size_t at = 0;
   for (const StateBlock& block : from.shape().blocks) {
@@ -62,7 +62,7 @@ State moved_by_offsets(const System& to, const System& from, const State& x, con
 State in_coordinates_of(const System& to, const System& from, const State& x,
                         const Regime& regime) {
   for (const bool by_columns : {false, true}) {
-    State moved = moved_by_offsets(to, from, x, regime, by_columns);
+    State moved = shifted_by_offsets(to, from, x, regime, by_columns);
     if (is_same_state(to, from, {x, regime}, {moved, regime})) return moved;
   }
   throw InputError("--init-from: in these coordinates of " + from.info().name +

@@ -43,7 +43,7 @@ struct Word {
 };
 
 /// Rounds to 15 digits, so that coarse and fine ranges share values.
-double to_15_digits(double value) {
+double round_to_15_digits(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.15g", value);
   return std::strtod(text, nullptr);
@@ -51,9 +51,9 @@ double to_15_digits(double value) {
 
 /// Rounds to the 15th digit of `largest`, the range's larger end. Near 0 a value has lost the
 /// digits of the ends; coarse and fine ranges share values there, too.
-double to_digits_of(double largest, double value) {
+double round_to_digits_of(double largest, double value) {
   const double decimals = 14 - std::floor(std::log10(largest));
-  if (!(decimals >= 0 && decimals <= 300)) return to_15_digits(value);
+  if (!(decimals >= 0 && decimals <= 300)) return round_to_15_digits(value);
   char text[340];
   std::snprintf(text, sizeof text, "%.*f", static_cast<int>(decimals), value);
   return std::strtod(text, nullptr) + 0.0;  // no -0
@@ -88,7 +88,7 @@ const Parameter* swept_parameter(const Word& word, const std::string& name,
   return row;
 }
 
-Word take_apart(const std::string& text, const RunConfig& config) {
+Word split_word(const std::string& text, const RunConfig& config) {
   Word word{text, "", nullptr, ""};
   const std::optional<options::AxisWords> words = options::axis_words(text);
   if (!words || text.find('\n') != std::string::npos)
@@ -220,9 +220,9 @@ void fill_range(const Word& word, SweptParameter& swept, const std::vector<std::
     if (whole)
       value = std::round(value);
     else if (log || i == 0 || i + 1 == n)
-      value = to_15_digits(value);
+      value = round_to_15_digits(value);
     else
-      value = to_digits_of(std::max(std::abs(low), std::abs(high)), value);
+      value = round_to_digits_of(std::max(std::abs(low), std::abs(high)), value);
     if (swept.numbers.empty() || swept.numbers.back() != value) swept.numbers.push_back(value);
   }
   const std::size_t merged = n - swept.numbers.size();
@@ -320,7 +320,8 @@ class SobolPoints {
 };
 
 double sampled_value(const Word& word, double low, double high, bool log, double part) {
-  if (word.parameter->kind != Kind::integer) return to_15_digits(between(low, high, log, part));
+  if (word.parameter->kind != Kind::integer)
+    return round_to_15_digits(between(low, high, log, part));
   const double value = log ? std::round(between(low, high, true, part))
                            : std::floor(between(low, high + 1, false, part));
   return std::clamp(value, low, high);
@@ -396,7 +397,7 @@ double least_cells(const std::vector<std::string>& words, const RunConfig& confi
                    const Sampling& sampling) {
   std::map<std::string, double> lengths;  // lengths of dimensions, by their names
   for (const std::string& one : words) {
-    const Word word = take_apart(one, config);
+    const Word word = split_word(one, config);
     const bool sampled = takes_numbers(*word.parameter) && !is_whole_range(word) &&
                          is_sampled(text::split(word.values, ':'));
     const std::string dimension = sampled              ? "sample"
@@ -419,7 +420,7 @@ Axes parse_axes(const std::vector<std::string>& words, const RunConfig& config,
   apart.reserve(words.size());
   std::set<std::string> seen;
   for (const std::string& one : words) {
-    apart.push_back(take_apart(one, config));
+    apart.push_back(split_word(one, config));
     const Word& word = apart.back();
     if (!seen.insert(word.parameter->name).second)
       throw word.wrong("--" + word.parameter->name + " is swept twice");

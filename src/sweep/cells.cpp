@@ -135,7 +135,7 @@ void refuse_too_many(double cells, std::uint64_t runs) {
 
 /// Returns whether earlier sweeps did not have an option, whose default leaves the numbers
 /// unchanged.
-bool was_added_later(const std::string& option) {
+bool is_later_option(const std::string& option) {
   return is_of_training(option) || option == "record-observables" || option == "sharpness";
 }
 
@@ -330,7 +330,7 @@ std::string Cells::hash() const {
     const auto before = legacy_defaults().find(option);
     const bool as_before =
         (before != legacy_defaults().end() && line == option + " = " + before->second) ||
-        (was_added_later(option) && sweep_.options.text(option) == defaults.text(option));
+        (is_later_option(option) && sweep_.options.text(option) == defaults.text(option));
     if (decides_numbers(option) && !as_before) all += line + "\n";
   }
   return text::hexadecimal(XXH3_64bits(all.data(), all.size()));

@@ -87,9 +87,9 @@ std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
 
 /// Returns unswept parameters of the system whose values are determined when it is made, if they
 /// are equal in the first cell and in those at the ends of the axes.
-std::vector<std::pair<std::string, Value>> settled_alike(const Cells& cells,
-                                                         const Catalogue& catalogue,
-                                                         Workers& workers) {
+std::vector<std::pair<std::string, Value>> shared_settled_values(const Cells& cells,
+                                                                 const Catalogue& catalogue,
+                                                                 Workers& workers) {
   std::vector<std::pair<std::string, Value>> found;
   try {
     const Parameters given = cells.config(0).own;
@@ -161,7 +161,7 @@ SweepColumns::SweepColumns(const Cells& cells, const Catalogue& catalogue, Worke
   add_state(cells, catalogue, workers);
   if (series) add_series(cells);
   add_cell(cells);
-  settled = settled_alike(cells, catalogue, workers);
+  settled = shared_settled_values(cells, catalogue, workers);
 }
 
 void SweepColumns::add_ends() {

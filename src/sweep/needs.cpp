@@ -128,7 +128,7 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
   return text.str();
 }
 
-void require_files(const Cells& cells, const std::string& way_out) {
+void require_files(const Cells& cells, const std::string& remedy) {
   if (cells.sweep().options.flag("keep-going")) return;
   for (const Axis& axis : cells.axes())
     for (const SweptParameter& swept : axis.parameters)
@@ -136,7 +136,7 @@ void require_files(const Cells& cells, const std::string& way_out) {
         if (std::error_code unknown;
             swept.parameter->kind == Kind::path && !std::filesystem::exists(path, unknown))
           throw InputError("--over " + swept.name() + "=...: the file '" + path +
-                           "' does not exist; " + way_out);
+                           "' does not exist; " + remedy);
 }
 
 namespace {
@@ -179,7 +179,7 @@ void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& wo
   require_memory(busy * least, runs_of("", busy));
 }
 
-std::string how_to_shrink(const Sweep& sweep) {
+std::string size_advice(const Sweep& sweep) {
   std::vector<std::string> ways = {"Fewer cells"};
   if (sweep.cells.noisy() && !sweep.reduction) ways.emplace_back("--reduce runs");
   if (!sweep.reduction && !sweep.columns.field_names.empty()) ways.emplace_back("--state none");

@@ -12,9 +12,9 @@ namespace popflow {
 std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsigned threads,
                            const std::string& program, const std::string& path);
 
-/// Throws InputError, with `way_out` as the remedy, if any file along the axes does not exist,
+/// Throws InputError, with the advice `remedy`, if any file along the axes does not exist,
 /// before hours are spent on the cells that come first.
-void require_files(const Cells& cells, const std::string& way_out);
+void require_files(const Cells& cells, const std::string& remedy);
 
 /// Tries cells at corners of the grid, before hours are spent on the cells that come first: a
 /// system refuses mostly beyond some value of an axis, and sizes that memory cannot hold also lie
@@ -22,6 +22,6 @@ void require_files(const Cells& cells, const std::string& way_out);
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers);
 
 /// Returns a sentence with the options that make the file smaller.
-std::string how_to_shrink(const Sweep& sweep);
+std::string size_advice(const Sweep& sweep);
 
 }  // namespace popflow

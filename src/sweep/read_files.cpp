@@ -61,7 +61,7 @@ std::set<std::string> paths_of(const Cells& cells) {
 
 /// Returns whether a whole path, which files of earlier versions store, may be the file that a
 /// sweep named `path` in some folder.
-bool may_be(const std::string& whole, const std::string& path) {
+bool may_name(const std::string& whole, const std::string& path) {
   std::string end = std::filesystem::path(path).lexically_normal().string();
   while (end.starts_with("../")) end.erase(0, 3);
   return whole == end || (whole.starts_with('/') && whole.ends_with("/" + end));
@@ -92,7 +92,7 @@ FileContents::FileContents(const Cells& cells, const std::string& lines, const s
       hashes = {found->second};
     else
       for (const auto& [whole, hash] : kept)
-        if (may_be(whole, path)) hashes.insert(hash);
+        if (may_name(whole, path)) hashes.insert(hash);
     if (hashes.empty())
       throw InputError("the contents that the file '" + path + "' had " + where +
                        " are unknown; run the sweep again");

@@ -31,7 +31,7 @@ constexpr std::size_t kTableRows = 20;
 constexpr std::size_t kTableColumns = 8;
 
 /// Returns some of n places, including both ends.
-std::vector<std::size_t> some_of(std::size_t n, std::size_t most) {
+std::vector<std::size_t> sample_places(std::size_t n, std::size_t most) {
   std::vector<std::size_t> places;
   const std::size_t count = std::min(n, most);
   for (std::size_t i = 0; i < count; ++i)
@@ -95,12 +95,12 @@ std::string table(const DataFile& file, const Cells& cells, const std::string& o
       (axes.size() == 2 ? " (down) and " + axis_names(axes[1]) + " (across)" : "") + "\n";
   Rows rows;
   const std::size_t across = axes.size() == 2 ? axes[1].size() : 1;
-  const std::vector<std::size_t> columns = some_of(across, kTableColumns);
+  const std::vector<std::size_t> columns = sample_places(across, kTableColumns);
   if (axes.size() == 2) {
     rows.push_back({""});
     for (const std::size_t j : columns) rows.back().push_back(place_text(axes[1], j));
   }
-  for (const std::size_t i : some_of(axes[0].size(), kTableRows)) {
+  for (const std::size_t i : sample_places(axes[0].size(), kTableRows)) {
     rows.push_back({place_text(axes[0], i)});
     for (const std::size_t j : columns)
       rows.back().push_back(values.together((i * across + j) * each, each));
@@ -136,7 +136,7 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
 
 /// Returns whether the sweep used lanes for a cell's flow. This depends on sizes, which may be in a
 /// problem file (if it can still be read) and grow with a training rule.
-bool took_lanes(const RunConfig& config, const Catalogue& catalogue) {
+bool used_lanes(const RunConfig& config, const Catalogue& catalogue) {
   const FlowPlan declared = std::get<FlowPlan>(mode_plan(config.options));
   if (config.options.has("problem") || !is_plain(config.options)) {
     try {
@@ -190,7 +190,7 @@ std::string describe_cell(const DataFile& file, const Catalogue& catalogue,
   RunConfig config = cells.config(number);
   if (!cells.noisy())
     config.options.resolve("kernel",
-                           std::string(took_lanes(config, catalogue) ? "lanes" : "scalar"));
+                           std::string(used_lanes(config, catalogue) ? "lanes" : "scalar"));
   std::string command = program + " run " + config.system;
   for (const Parameters* table : {&config.own, &config.options}) {
     for (const Parameter& row : table->table()) {

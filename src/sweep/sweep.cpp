@@ -98,7 +98,7 @@ std::vector<bool> statuses_again(const std::string& retry) {
 
 /// Removes the file if every cell fails, which the first one shows: an empty file would prevent the
 /// next attempt.
-bool remove_if_nothing_was_computed(const TrajectoryFile& file, ExitCode why) {
+bool remove_if_empty(const TrajectoryFile& file, ExitCode why) {
   if (why != ExitCode::usage && why != ExitCode::input) return false;
   const StatusCounts count{DataFile(file.path())};
   if (count[Status::missing] < count.all()) return false;
@@ -145,8 +145,7 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
     throw;
   } catch (const Error& error) {
     screen.progress_done();
-    const bool gone =
-        !file.published() || (fresh && remove_if_nothing_was_computed(file, error.code()));
+    const bool gone = !file.published() || (fresh && remove_if_empty(file, error.code()));
     if (!gone) record_failure(file, std::current_exception());
     throw;
   } catch (...) {
@@ -238,9 +237,9 @@ ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& 
     const Provenance provenance;
     auto file = on_all(ranks, [&] {
       // Checked on the data alone, because the layout itself may not fit into memory.
-      require_disk(path, sweep->data_bytes(), how_to_shrink(*sweep));
+      require_disk(path, sweep->data_bytes(), size_advice(*sweep));
       GroupSpec layout = sweep->layout(workers->threads());
-      require_disk(path, file_bytes(layout), how_to_shrink(*sweep));
+      require_disk(path, file_bytes(layout), size_advice(*sweep));
       require_corners(*sweep, catalogue, *workers);
       auto created = std::make_unique<TrajectoryFile>(
           TrajectoryFile::create_meanwhile(path, std::move(layout)));

@@ -79,9 +79,9 @@ struct Stretch {
 };
 
 /// Save times through which a driver is advanced, possibly from the middle.
-class Journey {
+class SaveTimes {
  public:
-  Journey(double end, int saves) : end_(end), saves_(saves) {}
+  SaveTimes(double end, int saves) : end_(end), saves_(saves) {}
   /// Advances to the end and returns how the run ended.
   Outcome::Kind go_on(Driver& driver) {
     Outcome::Kind kind = Outcome::Kind::reached;
@@ -105,7 +105,7 @@ class Journey {
 template <class Make>
 void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Differences& found) {
   const std::unique_ptr<Driver> whole = make(DriverHooks{});
-  const Outcome::Kind kind = Journey(end, cuts).go_on(*whole);
+  const Outcome::Kind kind = SaveTimes(end, cuts).go_on(*whole);
   const Stretch expected(*whole, kind);
   bool any = false;
   for (int k = 0; k < cuts; ++k) {
@@ -114,15 +114,15 @@ void compare_cuts(Make&& make, double end, int cuts, const std::string& what, Di
     const std::unique_ptr<Driver> begun = make(
         DriverHooks{[&] { return self != nullptr && self->statistics().accepted >= wanted; }, {}});
     self = begun.get();
-    Journey journey(end, cuts);
-    if (journey.go_on(*begun) != Outcome::Kind::interrupted)
+    SaveTimes save_times(end, cuts);
+    if (save_times.go_on(*begun) != Outcome::Kind::interrupted)
       continue;  // a restored run with a longer last step cannot be cut here
     const ResumePoint point = begun->resume_point();
     const std::int64_t cut = begun->statistics().accepted;
     any = any || cut > 0;
     const std::unique_ptr<Driver> resumed = make(DriverHooks{});
     resumed->restore(*point.x, *point.regime, point.t, point.data);
-    const Outcome::Kind again = journey.go_on(*resumed);
+    const Outcome::Kind again = save_times.go_on(*resumed);
     found.same(Stretch(*resumed, again) == expected,
                what + " interrupted after " + std::to_string(cut) + " steps");
   }

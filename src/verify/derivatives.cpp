@@ -26,7 +26,7 @@ constexpr std::size_t kAllEntries = 200;  // up to this state size, every entry 
 constexpr std::size_t kJacobian = 400;
 
 /// Returns whether the comparison is conclusive: an error was found, or would have been found.
-bool tells(double error, double allowed) { return error > allowed || allowed <= kTells; }
+bool is_conclusive(double error, double allowed) { return error > allowed || allowed <= kTells; }
 
 Vector random_vector(RandomStream& random, std::size_t n) {
   Vector v(static_cast<Eigen::Index>(n));
@@ -54,7 +54,7 @@ class Findings {
   /// `of` names the derivatives in messages.
   explicit Findings(std::string of) : of_(std::move(of)) {}
   void add(double error, double allowed, const std::string& where) {
-    if (tells(error, allowed))
+    if (is_conclusive(error, allowed))
       worst_.add(error, allowed, where);
     else
       ++silent_;

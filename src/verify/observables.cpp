@@ -33,7 +33,7 @@ std::vector<std::string> names_of(const std::vector<ObservableInfo>& infos) {
 
 /// Describes an observable with a floor that is negative by more than rounding; empty if there is
 /// none.
-std::string fault_of_signs(const System& system, const Point& at) {
+std::string negative_observable(const System& system, const Point& at) {
   const std::vector<double> values = observables_at(system, at);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ObservableInfo& info = system.info().observables[i];
@@ -86,7 +86,7 @@ std::string fault_at(const System& system, const Point& at) {
   std::string found = fault(names_of(system.info().observables), [&](std::span<double> values) {
     system.observe(at.view(), at.t, values);
   });
-  if (found.empty()) found = fault_of_signs(system, at);
+  if (found.empty()) found = negative_observable(system, at);
   if (found.empty() && can.events && !shape.events.empty())
     found = fault(shape.events, [&](std::span<double> values) {
       can.events->event_functions(at.view(), at.t, values);

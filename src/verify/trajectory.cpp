@@ -191,7 +191,7 @@ double end_for(const Subject& subject, const FlowMethod& method) {
 
 /// Returns whether the error shrinks: a hundredth of the tolerance must reduce it at least
 /// fivefold, down to rounding.
-bool falls(double before, double after) { return after <= 1e-8 || after <= 0.2 * before; }
+bool error_shrinks(double before, double after) { return after <= 1e-8 || after <= 0.2 * before; }
 
 std::vector<Check> adaptive_errors(const Subject& subject) {
   std::vector<Check> checks;
@@ -220,12 +220,12 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     worst.add(tight, 1e-6, "");
     Check check = worst.check(name, "relative error at rtol 1e-9; " + digits(loose) + " at 1e-5, " +
                                         digits(middle) + " at 1e-7");
-    if (!falls(middle, tight)) {
+    if (!error_shrinks(middle, tight)) {
       // The earlier error may have been small by chance: the next hundredth decides whether the
       // error shrinks.
       const double tightest = error_at(1e-11);
       check.note += ", " + digits(tightest) + " at 1e-11";
-      if (!falls(tight, tightest)) check.verdict = Check::Verdict::fails;
+      if (!error_shrinks(tight, tightest)) check.verdict = Check::Verdict::fails;
     }
     checks.push_back(check);
   }
