@@ -9,7 +9,15 @@ from model_support import need_casadi
 need_casadi()
 
 import popflow  # noqa: E402
-from popflow.model import Model, ModelError, finite, normal, rademacher, uniform  # noqa: E402
+from popflow.model import (  # noqa: E402
+    Model,
+    ModelError,
+    cross_entropy,
+    finite,
+    normal,
+    rademacher,
+    uniform,
+)
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -226,3 +234,19 @@ def test_a_training_state_without_a_limit_must_have_the_flow_of_its_observables(
         m.rate(m.fields[0].symbol, -3 * m.fields[0].symbol)
         m.build()
     distances("").build()  # gradient flow: dD/dt = -2 gamma D
+
+
+def test_a_jacobian_that_would_take_most_of_the_build_is_left_out_with_a_reason():
+    rng = np.random.default_rng(1)
+    m = Model("many", "many weights")
+    W = m.weights("W", rng.normal(size=(8, 8)), "matrix")
+    x, label = m.data(finite(rng.normal(size=(16, 8)), np.arange(16)))
+    m.loss(cross_entropy(rng.normal(size=(16, 8)) @ W @ x, label))
+    m.end = 1
+    system = m.build()
+    checks = popflow.verify(system).checks
+    place = [str(name) for name in checks.check.values].index("Jacobian")
+    assert str(checks.verdict.values[place]) == "skipped"
+    assert "too long to compile" in str(checks.note.values[place])
+    with pytest.raises(popflow.UsageError, match="too long to compile"):
+        popflow.run(system, t_end=1, method="rosenbrock4")

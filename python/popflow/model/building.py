@@ -74,9 +74,16 @@ def place_of(digest: bytes, name: str) -> Path:
     return cache() / whole.hexdigest()[:32] / f"{name}.so"
 
 
-def compiled(source: str, target: Path) -> Path:
-    """Compiles to `target`. Safe if several processes do so at once: each writes a folder of its
-    own, and the last step is a rename."""
+def is_built(target: Path) -> bool:
+    """Whether a plug-in is in the cache. The library is the last of its files to be written."""
+    return target.is_file()
+
+
+def compiled(source: str, target: Path, digest: str) -> Path:
+    """Compiles to `target`, and writes the hash of the generated source beside it.
+
+    Safe if several processes do so at once: each writes to a folder of its own and renames whole
+    files, the library last."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         folder = tempfile.mkdtemp(prefix="build-", dir=target.parent)
@@ -95,7 +102,10 @@ def compiled(source: str, target: Path) -> Path:
             errors = re.findall(r"error: .*", done.stderr) or done.stderr.splitlines()[-3:]
             raise ModelError(f"the compiler refused the model's generated source {kept}: "
                              + "; ".join(errors[:2]))
+        hash_file = Path(folder) / f"{target.stem}.hash"
+        hash_file.write_text(digest)
         written.replace(target.with_suffix(".cpp"))
+        hash_file.replace(target.with_suffix(".hash"))
         library.replace(target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -483,16 +483,19 @@ class Model:
         self.require_complete()
         target = building.place_of(self.digest(), self.name)
         mark = target.with_suffix(".checked")
-        if not (cache and target.is_file()):
+        if not (cache and building.is_built(target)):
             mark.unlink(missing_ok=True)
             self.require_finite()
             from .generating import source_of, whole_source
-            body, digest = source_of(self)
+            body, digest, reasons = source_of(self)
+            description = self.description()
+            for of, reason in zip((description, description.get("training", {})), reasons):
+                if reason:
+                    of["no_jacobian"] = reason
             provenance = {"hash": digest, "generated": body, "source": model_source(),
                           "compiler": building.version_of(building.compiler()),
                           "flags": " ".join(building.FLAGS)}
-            building.compiled(whole_source(body, self.description(), provenance), target)
-            target.with_suffix(".hash").write_text(digest)
+            building.compiled(whole_source(body, description, provenance), target, digest)
         system = System(target, self.name, target.with_suffix(".hash").read_text())
         if check and not mark.is_file():
             self.checked(system)

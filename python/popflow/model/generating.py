@@ -21,18 +21,23 @@ MOST_IN_LANES = 4000
 MOST_IN_AVX512 = 400  # compiling for AVX-512 in addition to AVX2 takes half as long again
 LARGEST_IN_LANES = 64  # entries of a state
 MOST_IN_COVARIANCE = 256  # entries of a state
-MOST_IN_JACOBIAN = 20_000  # instructions
+# The Jacobian is left out where deriving or compiling it would take most of the build's time.
+MOST_IN_JACOBIAN = 8000  # instructions
+MOST_DERIVED = 1_000_000  # entries of the state times instructions of the rate
 
 
-def source_of(model: Model) -> tuple[str, str]:
-    """The generated source, and its hash."""
+def source_of(model: Model) -> tuple[str, str, list[str]]:
+    """The generated source, its hash, and why the flow and the training state have no Jacobian."""
     body = "#include \"popflow/model.hpp\"\n\nnamespace {\n\nusing namespace popflow;\n" \
            "using namespace popflow::model;\n\n"
     if model.other_state is not None:
-        body += Generator(model.other_state).struct("TrainingFormulas")
+        training = Generator(model.other_state)
+        body += training.struct("TrainingFormulas")
         body += "const char* const TrainingFormulas::description = \"\";\n\n"
-    body += Generator(model).struct("Formulas")
-    return body, hashlib.sha256(body.encode()).hexdigest()[:32]
+    flow = Generator(model)
+    body += flow.struct("Formulas")
+    reasons = [flow.no_jacobian, training.no_jacobian if model.other_state is not None else ""]
+    return body, hashlib.sha256(body.encode()).hexdigest()[:32], reasons
 
 
 class Generator:
@@ -42,6 +47,7 @@ class Generator:
         self.model = model
         self.lowering = Lowering()
         self.printer = Printer()
+        self.no_jacobian = ""
         ca = self.ca = self.lowering.ca
         self.p = ca.SX.sym("p", len(model.parameters))
         self.x = ca.SX.sym("x", model.entries)
@@ -154,7 +160,7 @@ class Generator:
         self.add_others(add)
         main = self.printer.instructions["mean" if model.has_means else
                                          "sample" if len(nodes) else "population"]
-        has_jacobian = self.add_jacobian(rate, functions)
+        has_jacobian = self.add_jacobian(rate, main, functions)
         draws_nodes = sampled and model.draws_nodes(len(nodes))
         in_packs = main <= MOST_IN_LANES
         # Formulas of lanes know the parameters of a problem, not its arrays.
@@ -238,14 +244,24 @@ class Generator:
             "noise_columns": factor.shape[1] if factor is not None else 0, "drawn": drawn,
             "chosen": (drawn or len(model.nodes()[0])) if model.in_epochs else 0}.items() if size}
 
-    def add_jacobian(self, rate: Any, functions: list[str]) -> bool:
-        """Adds the Jacobian of a rate unless that is too large."""
-        ca = self.ca
-        if rate is None or self.model.entries > MOST_IN_COVARIANCE:
+    def add_jacobian(self, rate: Any, operations: int, functions: list[str]) -> bool:
+        """Adds the Jacobian of a rate with this number of operations, unless that is so large that
+        it would take most of the build's time."""
+        ca, entries = self.ca, self.model.entries
+        if entries > MOST_IN_COVARIANCE or rate is None:
+            self.no_jacobian = (f"the model's Jacobian has {entries} x {entries} entries; models "
+                                f"have one for up to {MOST_IN_COVARIANCE} weights")
+            return False
+        if entries * operations > MOST_DERIVED:
+            self.no_jacobian = (f"the model's Jacobian, {entries} derivatives of {operations} "
+                                "operations, takes too long to derive")
             return False
         (jacobian,) = self.lowering.with_shifts([ca.jacobian(rate, self.x)])
         text = self.printed("jacobian", "p x s", ca.vec(ca.densify(jacobian).T))
-        if self.printer.instructions["jacobian"] > MOST_IN_JACOBIAN:
+        count = self.printer.instructions["jacobian"]
+        if count > MOST_IN_JACOBIAN:
+            self.no_jacobian = (f"the model's Jacobian has {count} operations, which take too long "
+                                f"to compile; models have one of up to {MOST_IN_JACOBIAN}")
             return False
         functions.append(text)
         return True
