@@ -49,13 +49,15 @@ def stored(name):
 class Process:
     """A running peer that has compiled, agrees with popflow, and repeats its work on request."""
 
-    def __init__(self, peer, checked, timed, share):
+    def __init__(self, peer, program, checked, timed, share):
         self.name, self.share = peer.name, share
         python = ROOT / peer.python
         if not python.exists():
             sys.exit(f"{peer.python} is missing: scripts/setup --peers makes it")
         # One BLAS thread, since NumPy's peers start a thread per row of work.
-        surroundings = {**os.environ, "OPENBLAS_NUM_THREADS": "1"} if peer.name == "NumPy" else None
+        surroundings = {**os.environ, "POPFLOW": str(program)}
+        if peer.name == "NumPy":
+            surroundings["OPENBLAS_NUM_THREADS"] = "1"
         self.process = subprocess.Popen(
             [python, ROOT / "bench" / "peers" / peer.script, peer.work, checked, timed],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=surroundings)
@@ -98,21 +100,29 @@ def warmed(taken, work):
     return work()
 
 
+def model(name, program):
+    """Builds a model of models.py, and returns the path of its plug-in."""
+    return subprocess.run(["/usr/bin/python3", ROOT / "bench" / "models.py", name], check=True,
+                          env={**os.environ, "POPFLOW": str(program)}, text=True,
+                          stdout=subprocess.PIPE).stdout.split()[-1]
+
+
 def row(row, program):
     """Measures a row and stores the result."""
     before = os.getloadavg()
+    words = row.words.replace("MODEL", model(row.model, program)) if row.model else row.words
     with tempfile.TemporaryDirectory(prefix="popflow-bench-") as folder:
         checked, timed, again = (f"{folder}/{name}.h5" for name in ("checked", "timed", "again"))
-        taken = popflow(program, f"{row.words} {row.timed}", timed)
-        popflow(program, f"{row.words} {row.checked or row.timed}", checked)
+        taken = popflow(program, f"{words} {row.timed}", timed)
+        popflow(program, f"{words} {row.checked or row.timed}", checked)
         share = row.units / (row.units + row.less_units)
-        peers = [Process(peer, checked, timed, share) for peer in row.peers]
+        peers = [Process(peer, program, checked, timed, share) for peer in row.peers]
         seconds = {name: [] for name in ["popflow", *(peer.name for peer in peers)]}
         whole, start = [], []
         for _ in range(max(REPETITIONS, min(MOST_REPETITIONS, round(5 / taken)))):
-            whole.append(warmed(taken, lambda: popflow(program, f"{row.words} {row.timed}", again)))
+            whole.append(warmed(taken, lambda: popflow(program, f"{words} {row.timed}", again)))
             if row.less:
-                start.append(warmed(taken, lambda: popflow(program, f"{row.words} {row.less}", again)))
+                start.append(warmed(taken, lambda: popflow(program, f"{words} {row.less}", again)))
             for peer in peers:
                 seconds[peer.name].append(warmed(taken, peer.seconds))
         for peer in peers:

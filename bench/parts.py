@@ -259,8 +259,26 @@ def threads_lines(found):
         yield title, f"{one:.2f} s, {two:.2f} s: {one / two:.2f} times", "1.9"
 
 
+# ---- models
+
+def measure_models(program, _build):
+    """Returns processor seconds of builds of the gallery's models: empty cache, then three times cached."""
+    return json.loads(subprocess.run(
+        ["/usr/bin/python3", measure.ROOT / "bench" / "models.py", "--times"], check=True, text=True,
+        env={**os.environ, "POPFLOW": str(program)}, stdout=subprocess.PIPE).stdout)
+
+
+def model_lines(found):
+    for name, times in found.items():
+        (cold, _), cached = times[0], statistics.median(seconds for seconds, _ in times[1:])
+        imported = any(casadi for _, casadi in times[1:])
+        yield (f"`{name}`", f"{cold:.1f} s; from the cache {cached * 1e3:.0f} ms"
+               + (", CasADi imported" if imported else ""), "5 s; 50 ms")
+
+
 PARTS = {"shares": (shares.measure_shares, shares.share_lines),
          "kernels": (measure_kernels, kernel_lines),
          "programs": (measure_programs, program_lines),
          "sweeps": (measure_sweeps, sweep_lines),
-         "threads": (measure_threads, threads_lines)}
+         "threads": (measure_threads, threads_lines),
+         "models": (measure_models, model_lines)}

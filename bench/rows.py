@@ -29,6 +29,7 @@ class Row:
     less_units: int = 0  # units of work in the shorter run
     units: int = 1  # units of work in the difference of the two runs
     unit: str = ""
+    model: str = ""  # of models.py; its plug-in takes the place of the word MODEL
 
 
 def torch(work):
@@ -102,6 +103,18 @@ ROWS = [
     Row("markov-flows", "`markov`, 65 536 flows to t = 50 into a file",
         "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         + RMS, [Peer("diffrax", "markov.py", "flows")], 10),
+    Row("markov-model", "the same flow written as a model in Python",
+        "sweep MODEL --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
+        + RMS, [Peer("diffrax", "markov.py", "flows")], 3, model="markov"),
+    Row("markov-model-built-in", "the model against the system in C++",
+        "sweep MODEL --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
+        + RMS, [Peer("built-in system", "built_in.py", "flows")], 0.67, model="markov"),
+    Row("memory-model-flow", "model of an associative memory, 64 facts, 32 x 32 weights, to t = 100",
+        f"run MODEL --rtol 1e-8 --atol 1e-10 --t-end 100 --saves 2 --state ends {RMS}",
+        [Peer("diffrax", "memory.py", "flow")], 1, model="memory"),
+    Row("memory-model-sgd", "the same trained by SGD, B = 16", "run MODEL --mode sgd --batch-size 16 "
+        "--learning-rate 0.5 --saves 2 --state ends", [Peer("JAX", "memory.py", "sgd")], 2,
+        checked="--steps 200 --runs 64", timed="--steps 10000", **steps(10_000), model="memory"),
     Row("joma-large", "`joma`, exp attention, targets, a million tokens to t = 3.6", JOMA,
         [diffrax("joma.py"), by_entry("joma.py")], 2.5, checked="--tokens 10000",
         timed="--tokens 1000000"),

@@ -1,0 +1,56 @@
+"""The associative memory of 64 facts in 32 x 32 weights in JAX: its flow by diffrax, and SGD."""
+
+import in_jax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import peer
+
+C, D = 64, 32
+
+
+class Memory:
+    """The problem of examples/models/associative_memory.py."""
+
+    def __init__(self, run):
+        rng = np.random.default_rng(1)
+        self.inputs, self.outputs = (jnp.asarray(rng.normal(size=(C, D)) / np.sqrt(D))
+                                     for _ in range(2))
+        p = np.arange(1.0, C + 1) ** -run.parameter("zipf")
+        self.p = jnp.asarray(p / p.sum())
+
+    def losses(self, W, inputs, facts):
+        logits = inputs @ W.T @ self.outputs.T
+        return jax.nn.logsumexp(logits, axis=1) - jnp.take_along_axis(logits, facts[:, None], 1)[:, 0]
+
+    def population(self, W):
+        return self.p @ self.losses(W, self.inputs, jnp.arange(C))
+
+
+def flow(run):
+    memory = Memory(run)
+    gradient = jax.grad(memory.population)
+    return lambda W: -gradient(W), jnp.zeros((D, D)), {"W": lambda W: W}, 1.0
+
+
+def sgd(run):
+    memory = Memory(run)
+    cumulative = jnp.cumsum(memory.p)
+    batch = run.parameter("batch-size")
+
+    def velocity(W, key):
+        facts = jnp.searchsorted(cumulative, jax.random.uniform(key, (batch,)) * cumulative[-1])
+        facts = jnp.minimum(facts, C - 1)
+        return -jax.grad(lambda W: memory.losses(W, memory.inputs[facts], facts).mean())(W)
+
+    steps_along = in_jax.steps_of(run, velocity)
+    return lambda key, steps: {"W": steps_along(jnp.zeros((D, D)), jax.random.split(key, steps))}
+
+
+def judged(state):
+    W = state["W"]
+    return {"norm": jnp.linalg.norm(W), "first entry": W[0, 0], "trace": jnp.trace(W)}
+
+
+if __name__ == "__main__":
+    peer.main({"flow": in_jax.flow(flow), "sgd": in_jax.noise(sgd, judged)})
