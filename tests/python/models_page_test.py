@@ -1,8 +1,10 @@
 # label: slow
-"""The programs of docs/models.md run as they stand there, with the plug-in from a terminal too."""
+"""The programs and commands of docs/models.md run as they stand there."""
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,14 +27,23 @@ def test_the_page(tmp_path, package_folder):
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "checks hold" in done.stderr
-    (memory,) = (tmp_path / "cache").glob("popflow/models/*/memory.so")
+    (built,) = (tmp_path / "cache").glob("popflow/models/*/memory.so")
+    memory = shutil.copy(built, tmp_path)
     binary = os.environ["POPFLOW_BINARY"]
-    for words in (["run", "--zipf", "1.2", "--t-end", "10", "-o", "a.h5"],
-                  ["sweep", "--over", "zipf=0:2:3", "--t-end", "10", "-o", "b.h5"],
-                  ["verify"]):
-        done = subprocess.run([binary, words[0], str(memory), *words[1:]], cwd=tmp_path,
+    commands = re.findall(r"^    ((?:popflow|examples/).*)$", PAGE.read_text(), re.M)
+    assert len(commands) == 5
+    for command in commands:
+        program, *words = shlex.split(command)
+        if program == "popflow":
+            program = [binary]
+        elif not words:
+            continue  # the gallery's own test runs all checks
+        else:
+            program = [sys.executable, str(PAGE.parents[1] / program)]
+        done = subprocess.run([*program, *words], cwd=tmp_path, env=surroundings,
                               capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, (command, done.stderr)
+    assert (tmp_path / "memory.png").stat().st_size > 10_000
     # A wrong value is refused in the parameter's terms.
     done = subprocess.run([binary, "run", str(memory), "--zipf", "-1"], capture_output=True,
                           text=True)

@@ -37,10 +37,10 @@ def checks():
 
 
 def experiment(axes):
-    flow = popflow.run(committee.model().build(), t_end=60, saves=201)
+    flow = popflow.run(committee.model().build(), t_end=100, saves=201)
     axes.plot(flow.time, flow.error, color=FLOW, label="order parameters")
-    times = np.linspace(0, 60, 31)
-    for size, marker in ((100, "x"), (1000, ".")):
+    times = np.linspace(0, 100, 26)
+    for size, marker in ((100, "x"), (400, ".")):
         runs = committee.simulated(size, 1, times, seed=5)[:, 0]
         errors = [committee.error(*one.reshape(2, 2, 2)) for one in runs]
         axes.plot(times, errors, marker, color=NOISY, markersize=4, label=f"a run of SGD, N = {size}")

@@ -52,6 +52,9 @@ def experiment(axes):
     axes.axhline(1e-6, color=FLOW, linewidth=3)
     axes.text(RATES[0], 1.2e-6, "flow: 0 (below the axis)", color=FLOW, va="bottom", fontsize=8)
     axes.legend(fontsize=8)
-    axes.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="excess hyperbolic entropy",
+    axes.set_xscale("log")
+    axes.set_xticks(RATES, [f"{rate}" for rate in RATES])
+    axes.set_xticks([], minor=True)
+    axes.set(yscale="log", xlabel="learning rate", ylabel="excess hyperbolic entropy",
              title="diagonal linear network", ylim=(1e-6, None))
     return f"excess entropy {found[0]:.2g} at the learning rate 0.01, {found[-1]:.2g} at 0.08"

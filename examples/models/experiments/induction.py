@@ -47,7 +47,7 @@ def experiment(axes):
                        (induction.floor(), "Bayes-optimal")):
         axes.axhline(loss, color=EXACT, linestyle=":", linewidth=0.8)
         axes.text(0.012, loss, name, va="bottom", fontsize=8)
-    axes.legend(fontsize=8, loc=(0.55, 0.72))
+    axes.legend(fontsize=8, loc=(0.42, 0.68))
     axes.set(xscale="log", xlabel="time", ylabel="loss", title="induction head", xlim=(0.01, 1000))
     times = flow.time_of
     return f"half of the unigrams' gain at t = {times.unigrams:.2g}, of the bigrams' at {times.bigrams:.2g}"
