@@ -32,12 +32,15 @@ def main() -> int:
         claim = CLAIMS[number]
         if given.long and not claim.has_long and not given.claims:
             continue
+        if given.check and form not in results.load(number):
+            verdicts.append(f"{claim.number:3} {claim.says}: nothing is kept to compare with")
+            continue
         result = measured(claim, given.long)
         verdicts.append(f"{claim.number:3} {claim.says}: {result.verdict()}")
         before = results.load(number).get(form)
-        if given.check and (before is None or before.verdict() != result.verdict()):
+        if given.check and before and before.verdict() != result.verdict():
             others += 1
-            verdicts[-1] += f" (kept: {before.verdict() if before else 'nothing'})"
+            verdicts[-1] += f" (kept: {before.verdict()})"
         if given.write:
             results.keep(number, form, result)
     print("\n" + "\n".join(verdicts))

@@ -1,3 +1,14 @@
-"""Sparse contextual bigrams (claims 1 to 9)."""
+"""Sparse contextual bigrams (claims 1 to 9 and 28 to 38)."""
 
-from . import penalty, samples, size, softmax, stages, start, transfer, valley  # noqa: F401
+from . import (  # noqa: F401
+    attention,
+    divergence,
+    penalty,
+    samples,
+    size,
+    softmax,
+    stages,
+    start,
+    transfer,
+    valley,
+)

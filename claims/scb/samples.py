@@ -31,16 +31,16 @@ def lengths_and_samples(long: bool) -> list[Number]:
     as T. The rate does not have to fall with T for stability, and noise depends on the rate over
     the batch alone, so the samples (batch times steps) grow in the same way.
 
-    Stage 2 starts from the flow's thresholded state and is judged twice. *Loss*: all else fixed, the
-    rate a quarter of what the longest context allows. With a lambda above the noise of a batch, as
-    the paper prescribes, weights off the positions stay at zero, and the excess loss that training
-    settles at hardly depends on T; without l1 it grows as T. That loss is mostly l1's own bias (told
-    beside it). *Samples*: batch times steps until the mean of the runs' excess loss is at most twice
-    the one that the flow with the same lambda (0.01) settles at. Stage 2 works without the projection and
-    is stable only below a rate of 2/(T |mu|^2), so each T has a quarter of its own. At a fixed batch
-    the steps, and so the samples, grow as T. At the best of several batches they grow nearly as
-    fast. `popflow` has one lambda for all columns; it is set by the noisiest,
-    measured with single steps."""
+    Stage 2 starts from the flow's thresholded state and is judged twice. *Loss*: all else fixed,
+    the rate a quarter of what the longest context allows. With a lambda above the noise of a batch,
+    as the paper prescribes, weights off the positions stay at zero, and the excess loss that
+    training settles at hardly depends on T; without l1 it grows as T. That loss is mostly l1's own
+    bias (told beside it). *Samples*: batch times steps until the mean of the runs' excess loss is
+    at most twice the one that the flow with the same lambda (0.01) settles at. Stage 2 works
+    without the projection and is stable only below a rate of 2/(T |mu|^2), so each T has a quarter
+    of its own. At a fixed batch the steps, and so the samples, grow as T. At the best of several
+    batches they grow nearly as fast. `popflow` has one lambda for all columns; it is set by the
+    noisiest, measured with single steps."""
     return [*length(), *first_stage(long), *second_stage(long), *samples_of_stage2(long)]
 
 

@@ -33,13 +33,13 @@ def softmax(long: bool) -> list[Number]:
     softmax flow: `T^2 dA/dt = K_P V (1 - V A)` for signals V and A. Up to t = T/10 that is met
     within a per cent; the deviation grows with t/T.
 
-    Sparsity: the share of the sum of |A| that lies at the positions of Q, in SGD at equal
-    learning rates and batches (1/T and 64), at 1, 2, 4 and 8 times the time at which the flow with
-    the same attention is boosted. It is held against linear attention without l1, with an l1
-    throughout, and in two stages, whose threshold sets weights to zero at once. Softmax multiplies
-    weights away, and takes T times as long for as many boosting times. The order of the two depends
-    on the time: training in two stages is ahead at twice the boosting time, and softmax, whose share
-    goes on growing, at eight times."""
+    Sparsity: the share of the sum of |A| that lies at the positions of Q, in SGD at equal learning
+    rates and batches (1/T and 64), at 1, 2, 4 and 8 times the time at which the flow with the same
+    attention is boosted. It is held against linear attention without l1, with an l1 throughout, and
+    in two stages, whose threshold sets weights to zero at once. Softmax multiplies weights away,
+    and takes T times as long for as many boosting times. The order of the two depends on the time:
+    training in two stages is ahead at twice the boosting time, and softmax, whose share goes on
+    growing, at eight times."""
     return [*slower(), *sparser((25, 50) if long else (25,))]
 
 
@@ -110,7 +110,8 @@ def shares(T: int, options: dict[str, Any]) -> np.ndarray:
 
 
 def trained(T: int, options: dict[str, Any], learning_rate: float, runs: int = 4,
-            multiples: tuple[int, ...] = (2,), state: str = "ends", **problem: Any) -> xarray.Dataset:
+            multiples: tuple[int, ...] = (2,), state: str = "ends",
+            **problem: Any) -> xarray.Dataset:
     """SGD with records at multiples of the time at which the flow with the same kind of attention
     is boosted."""
     kind = {name: word for name, word in options.items() if name == "attention"}

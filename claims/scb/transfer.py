@@ -1,4 +1,4 @@
-"""Transfer from another chain (claim 6)."""
+"""Transfer from another chain (claims 6 and 38)."""
 
 from __future__ import annotations
 
@@ -184,3 +184,57 @@ def growth_of_log(lengths: tuple[int, ...]) -> float:
     """Between the ends."""
     return float(np.log(np.log(lengths[-1]) / np.log(lengths[0])) /
                  np.log(lengths[-1] / lengths[0]))
+
+
+@claim(38, BIGRAM, "transfer works between chains of different stationary distributions",
+       headline=("time until boosted, of that from scratch", "farther distributions"))
+def other_distributions(long: bool) -> list[Number]:
+    """Flow, N = 10, V = V_pre/2 + mu 1'/2. The new chain mixes the transitions of the old one with
+    those of another by half, so that the stationary distributions differ; the Q's are independent.
+    Pairs are split at a total variation of 0.15; drawn pairs are nearly all above it. All of the time until the signals are boosted, at
+    T = 1000, must be at most half of that from scratch (mean over pairs), and the wait for each
+    decade of T, from 10^3 to 10^6, at most a hundredth of that from scratch."""
+    del long
+    found: list[Number] = []
+    by_distance: dict[str, list[tuple[float, float, float]]] = {"nearer": [], "farther": []}
+    negative = 0
+    for seed in range(1, 13):
+        one = other_chain(seed)
+        if one is None:
+            negative += 1
+        else:
+            by_distance["nearer" if one[0] < 0.15 else "farther"].append(one)
+    for name, pairs in by_distance.items():
+        where = f"{name} distributions"
+        if len(pairs) < 2:
+            continue
+        found += [Check("time until boosted, of that from scratch", mean([p[1] for p in pairs]),
+                        where, most=0.5),
+                  Check("largest wait for each decade of T, of that from scratch",
+                        max(abs(p[2]) for p in pairs), where, most=0.01),
+                  Number("pairs", float(len(pairs)), where),
+                  Number("mean total variation", mean([p[0] for p in pairs]), where)]
+    return [*found, Number("pairs of 12 without a positive correlation", float(negative))]
+
+
+def other_chain(seed: int) -> tuple[float, float, float] | None:
+    """Total variation, ratio of the boosting times at T = 1000, and ratio of the times for each
+    decade of T. None if the correlation is not positive."""
+    chain = {"vocab_size": 10, "transition_concentration": 0.1, "sparsity": 2}
+    before, other = (flow(1000, **chain, problem_seed=number) for number in (seed, 1000 + seed))
+    theirs, own = (run.popflow.group("problem") for run in (before, other))
+    times: dict[str, list[float]] = {"scratch": [], "transfer": []}
+    for T in (1000, 1_000_000):
+        options = {"problem": {"P": (theirs.P + own.P) / 2, "Q_value": own.Q_value,
+                               "Q_position": own.Q_position, "context_length": T},
+                   "coordinates": "support", "saves": 2, "t_end": 1000, "show": False}
+        scratch = popflow.run("scb", **options)
+        tuned = popflow.run("scb", **options, init_from=before.popflow.path, init_mix=0.5)
+        if tuned.attrs["transfer_correlation"] <= 0:
+            return None
+        times["scratch"].append(float(scratch.time_of.boosted))
+        times["transfer"].append(float(tuned.time_of.boosted))
+    mu = scratch.popflow.group("problem").mu.values
+    distance = 0.5 * float(np.abs(mu - theirs.mu.values).sum())
+    return (distance, times["transfer"][0] / times["scratch"][0],
+            float(np.diff(times["transfer"])[0] / np.diff(times["scratch"])[0]))

