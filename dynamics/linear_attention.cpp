@@ -45,7 +45,7 @@ U ~ Lambda^2 at the rate |Lambda^2|_F.
 Sampled model. A sample is a prompt; its gradient is with respect to U and u alone.)";
 
 /// Stored part of U: all entries row by row, or the diagonal.
-ArrayXd held(const Matrix& all, bool full) {
+ArrayXd stored(const Matrix& all, bool full) {
   return full ? ArrayXd(all.reshaped<Eigen::RowMajor>()) : ArrayXd(all.diagonal());
 }
 
@@ -56,7 +56,7 @@ template <class Number>
 using Entries = Eigen::Map<const NumberArray<Number>>;
 
 template <class Number>
-Entries<Number> held(std::span<const Number> x) {
+Entries<Number> stored(std::span<const Number> x) {
   return {x.data() + 1, std::ssize(x) - 1};
 }
 
@@ -76,7 +76,7 @@ struct Terms {
   explicit Terms(std::span<const Number> of)
       : a(of.data(), std::ssize(of) / 2), b(of.data() + a.size(), a.size()), level(of.back()) {}
 
-  [[nodiscard]] auto errors(std::span<const Number> x) const { return times(x[0], held(x)) - b; }
+  [[nodiscard]] auto errors(std::span<const Number> x) const { return times(x[0], stored(x)) - b; }
   [[nodiscard]] Number excess(std::span<const Number> x) const {
     return (a * errors(x).square()).sum() / 2;
   }
@@ -88,7 +88,7 @@ struct Terms {
 /// Adds minus the gradient with respect to u and U, where G is the gradient with respect to u U.
 template <class Number, class Array>
 void descend(std::span<const Number> x, const Array& G, Number* out) {
-  out[0] -= (G * held(x)).sum();
+  out[0] -= (G * stored(x)).sum();
   Eigen::Map<NumberArray<Number>>(out + 1, G.size()) -= times(x[0], G);
 }
 
@@ -107,8 +107,8 @@ constexpr auto events = [](auto of, auto x, auto values) {
 struct Loss {
   Loss(const ArrayXd& lambda, double N, bool full) {
     const ArrayXd gamma = (1 + 1 / N) * lambda + lambda.sum() / N;
-    a = held((gamma * lambda).matrix() * lambda.matrix().transpose(), full);
-    b = held(gamma.inverse().matrix().asDiagonal(), full);
+    a = stored((gamma * lambda).matrix() * lambda.matrix().transpose(), full);
+    b = stored(gamma.inverse().matrix().asDiagonal(), full);
     least = (lambda * (lambda + lambda.sum()) / gamma).sum() / (2 * N);
     const double untrained = lambda.sum() / 2 - least;  // excess loss of U = 0
     of.assign(a.begin(), a.end());
@@ -137,7 +137,7 @@ Functions functions(const Parameters& own, const Setting& setting) {
   RandomStream random(setting.problem_seed, Purpose::start);
   Matrix theta = Matrix::Identity(d, d);
   if (drawn) theta.reshaped() = normals(random, d * d);
-  const ArrayXd U = sigma * held((theta * theta.transpose()).normalized(), full);
+  const ArrayXd U = sigma * stored((theta * theta.transpose()).normalized(), full);
   const std::vector<double> start(U.begin(), U.end());
 
   Functions f;
@@ -153,11 +153,11 @@ Functions functions(const Parameters& own, const Setting& setting) {
                    {"distance", "distance of (u, U) from the limit",
                     [=](auto x, auto) {
                       return math::hypot(x[0] - u_limit,
-                                         (held(x) - loss->b / u_limit).matrix().norm());
+                                         (stored(x) - loss->b / u_limit).matrix().norm());
                     },
                     "", 1e-14}};
   f.invariants = {{"balance", "tr(U U') - u^2",
-                   [](auto x, auto) { return held(x).square().sum() - x[0] * x[0]; }}};
+                   [](auto x, auto) { return stored(x).square().sum() - x[0] * x[0]; }}};
   f.events = {{"learned", "the excess loss has fallen to 1% of that of U = 0",
                value_alone(events, loss->of)}};
   f.lanes = {.of = loss->of, .rhs = in_lanes(flow), .events = in_lanes(events)};
@@ -175,8 +175,8 @@ Functions functions(const Parameters& own, const Setting& setting) {
     const double s = 2 / N * math::exp(draw.log_gamma_variate(N / 2));  // chi^2_N / N
     const VectorXd across = v.norm() * g.matrix() - v.dot(g.matrix()) / v.norm() * v;
     const VectorXd h = root * (s * v + std::sqrt(s / N) * across).array();
-    const ArrayXd hx = held(h * (root * z).matrix().transpose(), full);
-    descend(x, weight * (x[0] * (hx * held(x)).sum() - v.dot(z.matrix())) * hx, out.data());
+    const ArrayXd hx = stored(h * (root * z).matrix().transpose(), full);
+    descend(x, weight * (x[0] * (hx * stored(x)).sum() - v.dot(z.matrix())) * hx, out.data());
   };
   return f;
 }

@@ -7,7 +7,7 @@ namespace popflow::topic {
 double Data::hide_prob() const { return std::max(0.0, 1 - keep_prob - random_prob); }
 
 double Data::z_inside() const {
-  // 1 - p_m (1 - p_c) as a sum of non-negative terms: nothing cancels near p_m = 1.
+  // 1 - p_m (1 - p_c) as a sum of non-negative terms, so that nothing cancels near p_m = 1.
   return ((1 - mask_prob) + mask_prob * keep_prob) / inside() + z_outside();
 }
 
@@ -46,8 +46,8 @@ Queries::Queries(const Data& data) {
   masked.classes = {{{}, {}, {data.inside(), in, 1}, {data.outside(), out, 0}}};
   add(masked);
 
-  // The true word, or a random word that belongs to the document: their inputs look alike, and the
-  // true word is then the query itself, or any word of the document.
+  // A known query is the true word, or a random word that belongs to the document. Their inputs are
+  // identical; the true word is the query itself, or any word of the document.
   const double random = data.random_prob * tau / T;
   Query known;
   known.probability = data.keep_prob + random;

@@ -47,7 +47,7 @@ enum LogitEntry : std::uint8_t {
   logit_entries
 };
 
-/// Number of entries of the full matrix that each represents (0 if a size leaves none).
+/// Number of entries of the full matrix that each entry represents (0 if a size leaves none).
 std::array<double, value_entries> value_multiplicities(const Data& data);
 std::array<double, logit_entries> logit_multiplicities(const Data& data);
 
@@ -63,15 +63,15 @@ struct WordClass {
 struct Query {
   double probability = 0;  ///< fraction of the selected positions
   bool masked = false;
-  /// The query itself, the rest of its topic, and two classes of other words; the first two are
+  /// The query itself, the rest of its topic, and two classes of other words. The first two are
   /// empty for [MASK].
   std::array<WordClass, 4> classes;
   double floor = 0;  ///< loss with the best outputs that depend only on the kind
 };
 
 /// Kinds of query: [MASK]; a word of the document's topics (the true word, or a random one that
-/// happens to be there); a random word outside them. Documents differ in nothing else, so the
-/// population loss is a sum over these kinds.
+/// belongs to them); a random word outside them. The population loss is a sum over these kinds,
+/// because documents differ in nothing else.
 struct Queries {
   explicit Queries(const Data& data);
   std::vector<Query> all;

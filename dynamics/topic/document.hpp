@@ -29,7 +29,7 @@ class DocumentGenerator {
         selected_(static_cast<std::uint64_t>(data.mask_prob * 0x1p32)) {}
 
   /// Calls visit(Position) for every position of a document. `words` is scratch memory. One 64-bit
-  /// number decides word and selection: probabilities are accurate to tau v 2^-32.
+  /// number decides word and selection, so probabilities are accurate to tau v 2^-32.
   template <class Visit>
   void draw(RandomStream& random, std::vector<std::uint32_t>& words, Visit&& visit) const {
     draw_words(random, words);
@@ -61,7 +61,7 @@ class DocumentGenerator {
     std::iota(words.begin(), words.end(), 0U);
     for (std::size_t i = 0; i < tau; ++i) std::swap(words[i], words[i + random.below(T - i)]);
     words.resize(tau * v);
-    // From the last topic on, so that no topic is overwritten before it is read.
+    // Starts with the last topic, so that no topic is overwritten before it is read.
     for (std::size_t i = tau; i-- > 0;) {
       const std::uint32_t topic = words[i];
       for (std::uint32_t k = v; k-- > 0;) words[i * v + k] = 1 + topic * v + k;

@@ -14,10 +14,10 @@ struct FullTopic::Workspace {
   Eigen::MatrixXd by_W, by_logit;
   Eigen::MatrixXd first, second;
 
-  // Derivatives from samples: by_asked is 0 except in the columns of the symbols that are queries.
-  Eigen::MatrixXd by_asked;
-  std::vector<bool> asks;           ///< for each symbol
-  Eigen::MatrixXd steps, at_asked;  ///< those columns of by_asked, and of W_Q
+  // Derivatives from samples: by_query is 0 except in the columns of the symbols that are queries.
+  Eigen::MatrixXd by_query;
+  std::vector<bool> is_query;       ///< for each symbol
+  Eigen::MatrixXd steps, at_query;  ///< those columns of by_query, and of W_Q
 };
 
 FullTopic::FullTopic(const Data& data, Variant variant, std::int64_t document_length,
@@ -50,8 +50,8 @@ const SystemInfo& FullTopic::info() const { return topic::info(); }
 Capabilities FullTopic::capabilities() const {
   Capabilities can{
       .gradient_flow = this,
-      .jacobian = Lacking{"topic has one in symmetric coordinates only, which --mode flow takes "
-                          "from a start that is symmetric"},
+      .jacobian = Lacking{"topic has a Jacobian only in symmetric coordinates, which --mode flow "
+                          "uses from a symmetric start"},
       .sampled = this,
       .noise_projection = this};
   can.sampling_bias = {"a sampled document is of finite length; the flow is its limit",
@@ -202,7 +202,7 @@ void FullTopic::closed_form(double t, std::span<double> x) const {
 
 double FullTopic::excess_loss(std::span<const double> x) const {
   const Eigen::MatrixXd beyond = value(x) - optimum_;
-  return moments_.seen(beyond) + variant_.l2 * beyond.squaredNorm();
+  return moments_.excess(beyond) + variant_.l2 * beyond.squaredNorm();
 }
 
 void FullTopic::observe(StateView x, double /*t*/, std::span<double> values) const {
@@ -266,7 +266,7 @@ Logits<double> FullTopic::logit_means(std::span<const double> x) const {
 
 void FullTopic::field(std::string_view name, StateView x, double /*t*/,
                       const FieldSink& sink) const {
-  const std::size_t i = place_of(name, shape_.fields);
+  const std::size_t i = index_of(name, shape_.fields);
   const std::size_t matrices = shape_.blocks.size();
   if (i >= matrices) {
     const std::size_t which = i - matrices;
@@ -323,70 +323,71 @@ void FullTopic::add_sampled(StateView x, double /*t*/, const SampleKey& key,
     sampler_.add(value(x), &logit, key, weights, of_value, &by_logit);
     square(out, 0) += workspace->by_logit;
   } else {
-    if (workspace->by_asked.size() == 0) workspace->by_asked.setZero(size_.symbols, size_.symbols);
+    if (workspace->by_query.size() == 0) workspace->by_query.setZero(size_.symbols, size_.symbols);
     workspace->product.resize(size_.symbols, size_.symbols);
-    workspace->asks.assign(static_cast<std::size_t>(size_.symbols), false);
-    MatrixOut by_logit(workspace->by_asked);
+    workspace->is_query.assign(static_cast<std::size_t>(size_.symbols), false);
+    MatrixOut by_logit(workspace->by_query);
     const ConstMatrix logit(workspace->product);
-    sampler_.add(value(x), &logit, key, weights, of_value, &by_logit,
-                 [&](std::span<const std::int32_t> symbols) { ask(x, symbols, *workspace); });
+    sampler_.add(
+        value(x), &logit, key, weights, of_value, &by_logit,
+        [&](std::span<const std::int32_t> symbols) { compute_columns(x, symbols, *workspace); });
     descend_factors(x, *workspace, out);
   }
   descend_value(x, penalty, workspace->by_W, out);
 }
 
-void FullTopic::ask(std::span<const double> x, std::span<const std::int32_t> symbols,
-                    Workspace& workspace) const {
+void FullTopic::compute_columns(std::span<const double> x, std::span<const std::int32_t> symbols,
+                                Workspace& workspace) const {
   std::vector<std::int32_t> more;
   for (const std::int32_t symbol : symbols)
-    if (!workspace.asks[static_cast<std::size_t>(symbol)]) more.push_back(symbol);
+    if (!workspace.is_query[static_cast<std::size_t>(symbol)]) more.push_back(symbol);
   if (more.empty()) return;
-  // Columns of Lambda = W_K' W_Q as rows of W_Q' W_K, so that the large factor W_K is used without
-  // a copy.
+  // Computes columns of Lambda = W_K' W_Q as rows of W_Q' W_K, so that the large factor W_K is used
+  // without a copy.
   const auto count = static_cast<Eigen::Index>(more.size());
-  workspace.at_asked.resize(count, size_.symbols);
+  workspace.at_query.resize(count, size_.symbols);
   for (Eigen::Index i = 0; i < count; ++i)
-    workspace.at_asked.row(i) = square(x, 1).col(more[static_cast<std::size_t>(i)]).transpose();
+    workspace.at_query.row(i) = square(x, 1).col(more[static_cast<std::size_t>(i)]).transpose();
   workspace.steps.resize(count, size_.symbols);
-  products_.product(workspace.at_asked, square(x, 0), workspace.steps);
+  products_.product(workspace.at_query, square(x, 0), workspace.steps);
   for (Eigen::Index i = 0; i < count; ++i) {
     const std::int32_t symbol = more[static_cast<std::size_t>(i)];
     workspace.product.col(symbol) = workspace.steps.row(i).transpose();
-    workspace.asks[static_cast<std::size_t>(symbol)] = true;
+    workspace.is_query[static_cast<std::size_t>(symbol)] = true;
   }
 }
 
 void FullTopic::descend_factors(std::span<const double> x, Workspace& workspace,
                                 std::span<double> out) const {
-  std::vector<Eigen::Index> asking;
-  for (std::size_t symbol = 0; symbol < workspace.asks.size(); ++symbol)
-    if (workspace.asks[symbol]) asking.push_back(static_cast<Eigen::Index>(symbol));
-  const auto count = static_cast<Eigen::Index>(asking.size());
+  std::vector<Eigen::Index> queries;
+  for (std::size_t symbol = 0; symbol < workspace.is_query.size(); ++symbol)
+    if (workspace.is_query[symbol]) queries.push_back(static_cast<Eigen::Index>(symbol));
+  const auto count = static_cast<Eigen::Index>(queries.size());
   workspace.steps.resize(size_.symbols, count);
-  workspace.at_asked.resize(size_.symbols, count);
+  workspace.at_query.resize(size_.symbols, count);
   for (Eigen::Index i = 0; i < count; ++i) {
-    const Eigen::Index symbol = asking[static_cast<std::size_t>(i)];
-    workspace.steps.col(i) = workspace.by_asked.col(symbol);
-    workspace.at_asked.col(i) = square(x, 1).col(symbol);
-    workspace.by_asked.col(symbol).setZero();
+    const Eigen::Index symbol = queries[static_cast<std::size_t>(i)];
+    workspace.steps.col(i) = workspace.by_query.col(symbol);
+    workspace.at_query.col(i) = square(x, 1).col(symbol);
+    workspace.by_query.col(symbol).setZero();
   }
   // dW_K = W_Q G', dW_Q = W_K G with G the step of Lambda; both computed before writing to `out`,
   // which may be x.
   workspace.first.resize(size_.symbols, size_.symbols);
   workspace.second.resize(size_.symbols, count);
   products_.product(square(x, 0), workspace.steps, workspace.second);
-  products_.product_with_transpose(workspace.at_asked, workspace.steps, workspace.first);
+  products_.product_with_transpose(workspace.at_query, workspace.steps, workspace.first);
   products_.by_columns(size_.symbols, size_.symbols, [&](Eigen::Index first, Eigen::Index columns) {
     square(out, 0).middleCols(first, columns) += workspace.first.middleCols(first, columns);
   });
   for (Eigen::Index i = 0; i < count; ++i)
-    square(out, 1).col(asking[static_cast<std::size_t>(i)]) += workspace.second.col(i);
+    square(out, 1).col(queries[static_cast<std::size_t>(i)]) += workspace.second.col(i);
 }
 
 void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
-  // Symbols that no document shows are neither queries nor keys; symbols at no selected position
-  // are not queries. The remaining columns of Lambda conserve their sum, because of the softmax:
-  // the step G has 1'G = 0, and so W_K 1, whose step is W_Q G'1, is conserved.
+  // Symbols that no document shows are neither queries nor keys, and symbols at no selected
+  // position are not queries. Because of the softmax the remaining columns of Lambda conserve their
+  // sum: the step G has 1'G = 0. So W_K 1, whose step is W_Q G'1, is conserved, too.
   const bool mask_shows = data_.z_mask() > 0, words_show = data_.z_inside() > 0;
   const bool words_ask = data_.keep_prob + data_.random_prob > 0;
   const Eigen::Index n = size_.words;
@@ -395,7 +396,7 @@ void FullTopic::project_noise(StateView /*x*/, std::span<double> noise) const {
     if (!words) m.rightCols(n).setZero();
   };
   if (embeds()) {
-    // E's row of [MASK] is not scored: only its column brings noise there.
+    // E's row of [MASK] does not enter the loss, so only its column has noise there.
     if (!mask_shows) square(noise, 0).col(0).setZero();
     return;
   }

@@ -63,7 +63,7 @@ class FullTopic : public System,
 
   [[nodiscard]] bool factored() const { return variant_.attends() && variant_.factored; }
   [[nodiscard]] bool embeds() const { return variant_.train == Train::embedding; }
-  /// W_V of a state (not in embedding training), and the i-th square matrix after it.
+  /// W_V of a state (not in embedding training), and the i-th of the square matrices after W_V.
   [[nodiscard]] ConstMap value(std::span<const double> x) const;
   [[nodiscard]] ConstMap square(std::span<const double> x, std::size_t i) const;
   [[nodiscard]] Matrix value(std::span<double> x) const;
@@ -80,8 +80,8 @@ class FullTopic : public System,
   void descend_factors(std::span<const double> x, Workspace& workspace,
                        std::span<double> out) const;
   /// Computes the columns of Lambda for the given queries, unless they are known.
-  void ask(std::span<const double> x, std::span<const std::int32_t> symbols,
-           Workspace& workspace) const;
+  void compute_columns(std::span<const double> x, std::span<const std::int32_t> symbols,
+                       Workspace& workspace) const;
   /// Excess loss in value training.
   [[nodiscard]] double excess_loss(std::span<const double> x) const;
   [[nodiscard]] Eigen::MatrixXd value_optimum(const ConstMatrix& start) const;
@@ -99,9 +99,9 @@ class FullTopic : public System,
   std::unique_ptr<Population> population_;  ///< unless the attention is uniform
   Topic symmetric_;                         ///< flow of this start's class means
   ValueFlow value_flow_;
-  Eigen::MatrixXd optimum_;  ///< of W_V under uniform attention (l2 = 0: from zero)
-  double optimum_norm_ = 0;  ///< from this start
-  double key_norm_ = 0;      ///< of W_K at the start
+  Eigen::MatrixXd optimum_;  ///< W_V's optimum under uniform attention (at l2 = 0: from zero)
+  double optimum_norm_ = 0;  ///< norm of the optimum from this start
+  double key_norm_ = 0;      ///< norm of W_K at the start
   std::vector<Note> notes_;
   Shape shape_;
   BoundTable<EventInfo, EventEvaluation> events_;

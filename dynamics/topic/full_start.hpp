@@ -21,12 +21,12 @@ std::vector<FullField> full_fields(const Variant& variant);
 
 /// Start of full matrices.
 struct FullStart {
-  /// Numbers of start_fields(), if they make exactly these matrices.
+  /// Numbers of start_fields(), if they determine exactly these matrices; otherwise empty.
   std::vector<double> symmetric;
   std::vector<double> state;
 };
 FullStart full_start(const Data& data, const Variant& variant, std::vector<double> symmetric);
-/// Numbers of start_fields() closest to full matrices: their class means.
+/// Numbers of start_fields() that are closest to full matrices: their class means.
 std::vector<double> nearest_symmetric(const Data& data, const Variant& variant,
                                       std::span<const double> state);
 

@@ -11,9 +11,9 @@ namespace {
 constexpr const char* kEquations =
     R"(Data. T disjoint topics of v words, n = Tv. A document has tau distinct topics, all sets
 equally likely, and infinitely many words, i.i.d. uniform over its tau v words. Each position is
-selected with probability p_m; a selected one keeps its word with probability p_c, shows a uniformly
-random one of all n words with p_r, and else [MASK] (index 0). A document's input shows, with
-frequency
+selected with probability p_m. A selected position keeps its word with probability p_c, shows a
+uniformly random one of all n words with probability p_r, and otherwise shows [MASK] (index 0). A
+document's input shows, with frequency
   [MASK]                  z_0   = p_m (1 - p_c - p_r)
   a word of its topics    z_in  = (1 - p_m (1 - p_c))/(tau v) + p_m p_r/n
   another word            z_out = p_m p_r/n
@@ -26,19 +26,20 @@ Loss. |f - e_x|^2 (no 1/2) with x the true word, mean over the selected position
 l2 |W_V|_F^2. With w_g the attention to one word of kind g, t_g that to its whole topic, w_all that
 to all words and w_0 that to [MASK], the output at a word of kind g is
   f_g = (d - s) w_g + (s - u) t_g + u w_all + m w_0
-and the population loss is a finite sum over what the selected position shows: [MASK]; a word of
-the document's topics (the true one, or a random one that is there); a word outside of them.
+The population loss is a finite sum over the symbols that a selected position can show: [MASK]; a
+word of the document's topics (the true word, or a random one in these topics); a word outside of
+them.
 
-Symmetric coordinates. From a start that no permutation of words within topics, or of topics,
-changes, the flow stays so, exactly. (Where nearby starts lead away from there, full matrices leave
-it by their rounding, in time; reduced ones cannot.) Entries of W_V, with their multiplicities:
-d same word (n), s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n). Entries of Lambda:
-query a word: a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k mask key (n); query
-[MASK]: e word key (n), f mask key (1). Gradient descent of the matrices is
+Symmetric coordinates. If no permutation of words within topics, or of topics, changes the start,
+the same holds for the flow, exactly. (Where nearby states lead away from this symmetry, full
+matrices lose it in time by rounding; symmetric coordinates cannot.) Entries of W_V, with their
+multiplicities: d same word (n), s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n).
+Entries of Lambda: query a word: a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k
+mask key (n); query [MASK]: e word key (n), f mask key (1). Gradient descent of the matrices is
   dc/dt = -(1/multiplicity of c) dL/dc
 
-Factors. dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda. Factors that start as multiples
-of the identity stay in the span of three invariant subspaces, on which all matrices multiply
+Factors. dW_K/dt = -W_Q G', dW_Q/dt = -W_K G with G = dL/dLambda. Factors that start as multiples of
+the identity stay in the span of three invariant subspaces, on which all matrices multiply
 separately: words within a topic (rank T(v-1)), between topics (rank T-1), and a 2 x 2 block on the
 constant vector 1/sqrt(n) and [MASK]:
   d key_within/dt  = -query_within G_within     G_within  = G_a - G_b
@@ -46,67 +47,74 @@ constant vector 1/sqrt(n) and [MASK]:
   d key_block/dt   = -query_block G_block'      G_block = [G_a + (v-1)G_b + (n-v)G_c, sqrt(n) G_e;
   d query_block/dt = -key_block G_block                    sqrt(n) G_k,               G_f]
 
-Training. joint: all; value: the attention is uniform; attention: W_V stays at its start;
-embedding: uniform attention and f = E z with E = W_E'W_E, dW_E/dt = -W_E (G + G'), G = dL/dE: the
-loss counts the words' outputs only, and l2 acts on |E|_F^2. In embedding training the fields
-value_* are the entries of E, the inner products of the embeddings.
+Training.
+  joint      trains all parameters
+  value      trains W_V; the attention is uniform
+  attention  trains the attention; W_V stays at its start
+  embedding  uniform attention and f = E z with E = W_E'W_E, dW_E/dt = -W_E (G + G'), G = dL/dE. The
+             loss includes only the words' outputs, and l2 acts on |E|_F^2. The fields value_* are
+             the entries of E, the inner products of the embeddings.
 
 Exact results. With uniform attention the flow of W_V is linear,
   dW/dt = 2 E[x z'] - 2 W E[z z'] - 2 l2 W
-and is solved in closed form. Its end is block-wise by topic (d = s), and unique for l2 > 0. At
-l2 = 0 it is the pseudo-inverse's solution and the part of the start that the loss does not see,
-since E[z z'] has rank T at most. Conserved: W_K W_K' - W_Q W_Q' (factored); the sum of each column
-of Lambda, a + (v-1) b + (n-v) c + k and n e + f (direct). From equal factors |W_K|_F = |W_Q|_F, and
-Lambda within and between topics is a square, which cannot become negative; direct logits can. In
-embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
+and has a closed form. Its limit is block-wise by topic (d = s), and unique for l2 > 0. At l2 = 0
+the limit is the pseudo-inverse's solution plus the part of the start on which the loss does not
+depend, because E[z z'] has rank T at most. Conserved are W_K W_K' - W_Q W_Q' (factored) and the sum
+of each column of Lambda, a + (v-1) b + (n-v) c + k and n e + f (direct). From equal factors |W_K|_F
+= |W_Q|_F, and Lambda within and between topics is a square, which cannot become negative; direct
+logits can. In embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
 
-Starts. What --init-from or a problem file holds goes before --value-init. Direct logits start at
---init-logit-same-word and the like, 0 by default, which must not differ from what a file holds;
-W_K = W_Q = init-scale I when factored, W_E = init-scale I. With direct logits d = s, a = b is an
-invariant and unstable manifold, on which rounding decides where a joint run goes: a start there is
-refused, and so is one numerically there (d - s within 1e-12 of the 1/v to which they grow, a - b
-within 1e-12). --value-init identity starts from d - s = init-scale, which may be negative.
+Starts. --init-from and a problem file override --value-init. Direct logits start at
+--init-logit-same-word and so on (0 by default), which must agree with the values in a file. When
+factored, W_K = W_Q = init-scale I; W_E = init-scale I. With direct logits the states with d = s and
+a = b form an invariant, unstable manifold, on which rounding decides where a joint run goes. A
+start on this manifold is refused, and so is a start within rounding of it (d - s within 1e-12 of
+the 1/v to which they grow, a - b within 1e-12). --value-init identity starts from d - s =
+init-scale, which may be negative.
 
-Landscape. With --t-end 0 a sweep over starts is a map of the loss. With W_V at its optimum under
-uniform attention (--train attention, direct) and the other logits at 0 a word of its own topic has
-alpha = e^b times the weight of one of another topic, the word itself beta = e^a times. As d = s
-there, the loss knows only (v-1) alpha + beta: its minima are a line in the plane of alpha and beta,
+Landscape. With --t-end 0 a sweep over starts is a map of the loss. Take --train attention with
+direct logits, W_V at its optimum under uniform attention, and the other logits at 0. A word of the
+query's topic then has alpha = e^b times the weight of a word of another topic, and the queried word
+itself beta = e^a times. Because d = s there, the loss depends only on (v-1) alpha + beta: its
+minima form a line in the plane of alpha and beta,
   popflow sweep topic --train attention --parameterization direct --t-end 0
     --over init-logit-same-topic=-2:6:81 --over init-logit-same-word=-2:6:81
 
-Full matrices. Noise, and starts outside of the symmetric subspaces, leave these coordinates: with
---mode sde and sgd, and from a start of matrices (W_V and the like, of a problem file or of
---init-from), the state is the matrices themselves, and class means of W_V and Lambda are recorded
+Full matrices. Noise, and starts outside of the symmetric subspaces, leave symmetric coordinates.
+With --mode sde and sgd, and from a start of matrices (such as W_V, in a problem file or from
+--init-from), the state is the matrices themselves. The class means of W_V and Lambda are recorded
 under the scalars' names. The flow is exact at any state. With uniform attention it needs E[z z']
 and E[x z'] alone. Otherwise it is the mean over all C(T, tau) sets of topics, at most 100 000 of
-them: a word's frequency has two values, so that the n^2 keys and queries are summed once per
-topic and a set costs tau^2 operations per query. The class means of a noisy run follow the
-symmetric flow up to what noise does to second order. attention_* are means over documents, queries
-of a document's words, and keys of the kind. There is no Jacobian, so no rosenbrock4.
+them. A word's frequency has two values, so the n^2 keys and queries are summed once per topic, and
+a set costs tau^2 operations per query. The class means of a noisy run follow the symmetric flow up
+to second-order effects of the noise. attention_* are means over documents, over queries of a
+document's words, and over keys of the kind. There is no Jacobian, so rosenbrock4 is not possible.
 
-Sampled model. A document has --document-length words of its topics; attention is a softmax over its
-own positions, the loss the mean over its selected positions plus the l2 term, and a minibatch's
-the mean over its documents. A document in which no position is selected, as happens with
-probability (1 - p_m)^length, has loss 0, as by the masked mean of training programs. Finite
-documents are a bias of order 1/length, and observables stay those of infinitely long ones. With
-uniform attention the bias is known exactly, but for documents with none selected: to E[z z'] comes
-(1/length) (diag(E z) - E[z_D z_D']) and to E[x z'] (keep-prob/length) (diag(E x) - E[u_D u_D']),
-z_D the frequencies that a document's topics make, and u_D those of its words before the masking.
-Isotropic noise moves no symbol that no document shows or asks for, and keeps, as the softmax makes
-every sample do, the sum of each column of Lambda over the keys (all symbols that are shown), or
-of factors the sum of W_K's columns over these: dW_K = W_Q G' with 1'G = 0.
+Sampled model. A document has --document-length words of its topics. Attention is a softmax over its
+own positions, and the loss is the mean over its selected positions plus the l2 term; that of a
+minibatch is the mean over its documents. A document without a selected position, which has
+probability (1 - p_m)^length, has loss 0, as with the masked mean of training programs. Finite
+documents cause a bias of order 1/length; observables remain those of infinitely long documents.
+With uniform attention the bias is known exactly, except for documents without selected positions:
+(1/length) (diag(E z) - E[z_D z_D']) is added to E[z z'], and
+(keep-prob/length) (diag(E x) - E[u_D u_D']) to E[x z']. z_D are the frequencies given a document's
+topics, and u_D those of its words before the masking.
+Isotropic noise does not move symbols that no document shows or queries. It also conserves a sum
+that the softmax makes every sample conserve: the sum of each column of Lambda over the keys (all
+symbols that documents show) or, for factors, the sum of W_K's columns over these keys, because dW_K
+= W_Q G' with 1'G = 0.
 
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
-while the factors stay near their start; then these grow, and at the default sizes words attend to
-their own topic. That is a saddle: much later, at t = 3.5e7, each attends to itself. The two signs
-of d - s lead the direct flow to two different attractors: attention to the same word, or to the
-rest of its topic. What the attention prefers depends on the sizes and the masking: with 4 topics of
-3 words, 2 in a document, other topics end above the own one, and with --keep-prob 0 keys are not
-distinguished.
+while the factors stay near their start. Then the factors grow, and at the default sizes words
+attend to their own topic. This is a saddle: much later, at t = 3.5e7, each word attends to itself.
+The two signs of d - s lead the direct flow to two different attractors: attention to the same word,
+or to the other words of its topic. The preferred attention depends on the sizes and the masking:
+with 4 topics of 3 words, 2 in a document, other topics end above the own topic, and with
+--keep-prob 0 the attention does not distinguish keys.
 
 Stiffness. W_V's fastest rate (0.044 at the default sizes) bounds the steps of explicit methods, and
-logits move over times of 1e5 and more. The Jacobian is exact, so --method rosenbrock4 is not bound:
-to t = 1e7 dopri5 takes 63 000 steps, rosenbrock4 4 300.)";
+logits move over times of 1e5 and more. The Jacobian is exact, so --method rosenbrock4 has no such
+bound: to t = 1e7 dopri5 takes 63 000 steps, rosenbrock4 4 300.)";
 
 ParameterTable parameters() {
   ParameterTable t;
@@ -120,8 +128,8 @@ ParameterTable parameters() {
                  .range = {1, largest_whole}});
   };
   size("topics", "10", "number of topics", "T");
-  size("words-per-topic", "10", "words in a topic", "v");
-  size("topics-per-document", "4", "topics in a document, at most all", "tau");
+  size("words-per-topic", "10", "number of words in a topic", "v");
+  size("topics-per-document", "4", "number of topics in a document", "tau");
   t.push_back({.name = "mask-prob",
                .kind = Kind::real,
                .default_text = "0.15",
@@ -137,8 +145,8 @@ ParameterTable parameters() {
   t.push_back({.name = "random-prob",
                .kind = Kind::real,
                .default_text = "0.1",
-               .meaning = "probability that a selected position shows a random word; with "
-                          "keep-prob at most 1",
+               .meaning = "probability that a selected position shows a random word; at most 1 - "
+                          "keep-prob",
                .symbol = "p_r",
                .range = {0, 1}});
   t.push_back({.name = "l2",
@@ -146,16 +154,17 @@ ParameterTable parameters() {
                .default_text = "1e-4",
                .meaning = "weight of |W_V|_F^2 (embedding: of |E|_F^2) in the loss",
                .range = {.low = 0}});
-  t.push_back({.name = "train",
-               .kind = Kind::word,
-               .default_text = "joint",
-               .meaning = "what is trained: W_V and the attention, one of them, or the embedding",
-               .words = {"joint", "value", "attention", "embedding"}});
+  t.push_back(
+      {.name = "train",
+       .kind = Kind::word,
+       .default_text = "joint",
+       .meaning = "trained parameters: W_V and the attention, one of them, or the embedding",
+       .words = {"joint", "value", "attention", "embedding"}});
   t.push_back({.name = "parameterization",
                .kind = Kind::word,
                .default_text = "factored",
-               .meaning = "train W_K and W_Q, or the logits themselves; no effect where the "
-                          "attention is uniform",
+               .meaning = "train W_K and W_Q, or the logits themselves; no effect with uniform "
+                          "attention",
                .words = {"factored", "direct"},
                .where = {{"train", {"joint", "attention"}}}});
   t.push_back({.name = "value-init",
@@ -186,8 +195,9 @@ ParameterTable parameters() {
   t.push_back({.name = "document-length",
                .kind = Kind::integer,
                .default_text = "1000",
-               .meaning = "words in a sampled document; no effect in a flow, whose documents are "
-                          "infinitely long",
+               .meaning =
+                   "number of words in a sampled document; no effect in a flow, whose documents "
+                   "are infinitely long",
                .symbol = "L",
                .range = {1, largest_whole},
                .modes = {"sde", "sgd"}});
@@ -264,20 +274,20 @@ SystemInfo make_info() {
   info.problem = {
       {"value_same_word",
        {},
-       "start of a state field, by the field's name; so for all fields of the variant. "
-       "Those that are absent start as --value-init and --init-scale say"},
+       "start of a state field, under the field's name; likewise for all fields of the variant. "
+       "Fields that are absent start according to --value-init and --init-scale"},
       {"W_V",
        {"word", "word_key"},
-       "start of a matrix, by its name; so for all matrices of the variant. Finite, row "
-       "0 of W_V must be 0; the run is then one of full matrices"}};
+       "start of a matrix, under its name; likewise for all matrices of the variant. Entries "
+       "must be finite, and row 0 of W_V must be 0; the run then uses full matrices"}};
   info.figure =
       "norm_value norm_key norm_query at value_norm_optimum; attention_same_word "
       "attention_same_topic attention_other_topic; loss; value_same_word value_same_topic "
       "value_other_topic; W_V beside topics; W_E beside topics";
   info.figure_of_sweeps = "stage1_end stage2_start attention_same_topic loss";
   info.end =
-      "10 over the slowest rate of the linear flow (value), 4 times that (embedding); otherwise "
-      "until the attention has moved, at most 1000 times that";
+      "10 over the slowest rate of the linear flow (value), 4 times this (embedding); otherwise "
+      "until the attention has moved, at most 1000 times this";
   return info;
 }
 
@@ -286,7 +296,7 @@ SystemInfo make_info() {
 const BoundTable<ObservableInfo, Evaluation>& observables() {
   static const std::string paper = "arXiv 2303.04245";
   static const std::string relative =
-      "weight of a key over the key's frequency, query a word of the document (uniform: 1)";
+      "weight of a key divided by its frequency, for queries of the document's words (uniform: 1)";
   static const BoundTable<ObservableInfo, Evaluation> table =
       std::vector<Bound<ObservableInfo, Evaluation>>{
           {{"loss", "L", "population loss with the l2 term", paper, 1e-16},
@@ -305,9 +315,9 @@ const BoundTable<ObservableInfo, Evaluation>& observables() {
            [](const Evaluation& x) { return x.norm_value; }},
           {{"norm_logit", "|Lambda|_F", "Frobenius norm of the logits", paper},
            [](const Evaluation& x) { return x.norm_logit; }},
-          {{"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN where there is none)", paper},
+          {{"norm_key", "|W_K|_F", "Frobenius norm of W_K (NaN if there is none)", paper},
            [](const Evaluation& x) { return x.norm_key; }},
-          {{"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN where there is none)", paper},
+          {{"norm_query", "|W_Q|_F", "Frobenius norm of W_Q (NaN if there is none)", paper},
            [](const Evaluation& x) { return x.norm_query; }}};
   return table;
 }
@@ -316,11 +326,11 @@ const BoundTable<EventInfo, EventEvaluation>& events() {
   static const BoundTable<EventInfo, EventEvaluation> table =
       std::vector<Bound<EventInfo, EventEvaluation>>{
           {{"stage1_end",
-            "|W_V|_F first within 1% of that of the end under uniform attention (joint, value)"},
+            "|W_V|_F is first within 1% of its limit under uniform attention (joint, value)"},
            [](const EventEvaluation& x) {
              return 0.01 * x.norm_value_at_end - std::abs(x.norm_value - x.norm_value_at_end);
            }},
-          {{"stage2_start", "|W_K|_F first twice as large as at the start (factored)"},
+          {{"stage2_start", "|W_K|_F is first twice as large as at the start (factored)"},
            [](const EventEvaluation& x) { return x.norm_key - 2 * x.norm_key_at_start; }}};
   return table;
 }

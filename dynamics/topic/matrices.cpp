@@ -24,7 +24,7 @@ Logits<double> means_of_words(const Data& data, const ConstMatrix& words,
   const Sizes size(data);
   const Eigen::Index v = size.words_per_topic;
   double topics = 0, other = 0;
-  // Blocks of two topics are summed directly: subtracting from the whole would lose digits.
+  // Sums blocks of two topics directly, because subtracting from the whole would lose digits.
   for (Eigen::Index t = 0; t < size.topics; ++t) {
     const auto columns = words.middleCols(t * v, v);
     topics += columns.middleRows(t * v, v).sum();

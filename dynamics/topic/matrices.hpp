@@ -36,7 +36,7 @@ struct Sizes {
 Eigen::MatrixXd expand(const Data& data, const Values<double>& W);      ///< W_V, n x (n+1)
 Eigen::MatrixXd expand(const Data& data, const Logits<double>& logit);  ///< (n+1) x (n+1)
 
-// Means over the entries of each kind; 0 if there is none.
+// Means over the entries of each kind; 0 for a kind without entries.
 Values<double> class_means(const Data& data, const ConstMatrix& W);
 Logits<double> class_means_of_square(const Data& data, const ConstMatrix& logit);
 /// Class means of K'Q without forming the product: n^2 operations.

@@ -50,7 +50,7 @@ void Moments::gradient(const ConstMatrix& W, MatrixOut out) const {
     out.middleCols(1 + t * v, v).colwise() = 2 * (s.contrast.col(t) + word_mean_ * s.by_mean);
 }
 
-double Moments::seen(const ConstMatrix& D) const {
+double Moments::excess(const ConstMatrix& D) const {
   const Sums s = sums(D);
   return s.by_mean.squaredNorm() +
          static_cast<double>(size_.words_per_topic) * between_ * s.contrast.squaredNorm();
@@ -61,7 +61,7 @@ Eigen::MatrixXd Moments::decayed(const ConstMatrix& D, double l2, double t) cons
   const Sums s = sums(D);
   const double mean2 =
       mask_mean_ * mask_mean_ + static_cast<double>(size_.words) * word_mean_ * word_mean_;
-  // Remaining factor minus 1; a rate of 0 stays 0 at t = infinity.
+  // Remaining factor minus 1; a component of rate 0 stays at t = infinity.
   const auto lost = [t](double rate) { return rate > 0 ? math::expm1(-2 * rate * t) : 0; };
   const double contrast = lost(between_), mean = lost(mean2) / mean2;
   Eigen::MatrixXd left = D;

@@ -9,8 +9,8 @@ namespace popflow::topic {
 
 namespace {
 
-/// Columns per task of a product: more if each pass reads a left factor that exceeds the inner
-/// caches.
+/// Columns per task of a product. A task has more columns if each pass reads a left factor that
+/// exceeds the inner caches.
 constexpr Eigen::Index columns_of_task(Eigen::Index columns) { return columns > 512 ? 64 : 16; }
 
 Columns columns_of(const ConstMatrix& m) {

@@ -18,9 +18,9 @@ namespace {
 
 constexpr auto kLanes = static_cast<Eigen::Index>(query_lanes);
 /// Number of queries after which their contribution to the derivatives with respect to W_V is
-/// added: few, so that the data stay in the caches, but some for each thread. The order of
+/// added: few, so that the data stay in the caches, but several for each thread. The order of
 /// summation does not depend on this number.
-Eigen::Index together(const Workers& workers) {
+Eigen::Index queries_per_sum(const Workers& workers) {
   return kLanes * std::max<Eigen::Index>(16, 4 * static_cast<Eigen::Index>(workers.threads()));
 }
 
@@ -54,8 +54,8 @@ const Data& enumerable(const Data& data) {
   if (sets <= Population::most_sets) return data;
   throw UsageError("--topics " + std::to_string(data.topics) + " with --topics-per-document " +
                    std::to_string(data.topics_per_document) + " makes " + shortest(sets) +
-                   " sets of topics; the population loss of full matrices goes through all of "
-                   "them, and is for at most " +
+                   " sets of topics; the population loss of full matrices sums over all sets "
+                   "and allows at most " +
                    std::to_string(static_cast<std::int64_t>(Population::most_sets)));
 }
 
@@ -135,13 +135,13 @@ void Population::run_block(Eigen::Index begin, Eigen::Index first, const ConstMa
     for (Eigen::Index t = 0; t <= size_.topics; ++t)
       own_g(q, t) = first + q > 0 ? g(q, t * size_.words + first + q - 1) : 0;
   const bool derive = by_logit != nullptr;
-  go_through_sets(members_, static_cast<std::size_t>(data_.topics_per_document), step_,
-                  data_.z_outside(), local.mask.data(), derive, at);
+  sum_over_sets(members_, static_cast<std::size_t>(data_.topics_per_document), step_,
+                data_.z_outside(), local.mask.data(), derive, at);
   for (Eigen::Index q = 0; q < count; ++q)
     whole.losses[first + q] = at.loss[static_cast<std::size_t>(q)];
   if (!derive) return;
 
-  // Back through g_t and s_t to the weights, and to the logits.
+  // Back-propagates through g_t and s_t to the weights, and to the logits.
   derive_topics(step_, data_.z_outside(), at);
   for (std::size_t t = 0; t < T; ++t)
     product(query_lanes, v, n, {at.by_g.data() + t * n * query_lanes, query_lanes},
@@ -177,7 +177,7 @@ void Population::add_by_value(Eigen::Index count, const Whole& whole, MatrixOut&
 double Population::run(const ConstMatrix& W, const ConstMatrix& logit,
                        Derivatives* derivatives) const {
   const auto whole = wholes_.borrow();
-  const Eigen::Index most = std::min(together(workers_), size_.symbols);
+  const Eigen::Index most = std::min(queries_per_sum(workers_), size_.symbols);
   whole->resize(size_, most);
   const auto blocks_of = [](Eigen::Index all) {
     return static_cast<std::size_t>((all + kLanes - 1) / kLanes);

@@ -13,11 +13,11 @@ namespace popflow::topic {
 
 /// The population loss at any W_V and Lambda, over all sets of topics that a document can have.
 ///
-/// A document's input has two frequencies of words, z_in and z_out, so that with the unnormalized
+/// A document's input has two frequencies of words, z_in and z_out. So with the unnormalised
 /// weights E = exp(Lambda) a query's output is (b + (z_in - z_out) sum_t g_t)/(N_0 + (z_in - z_out)
-/// sum_t s_t), t over the document's topics: g_t = sum_k E_k W_k and s_t = sum_k E_k over the words
-/// of topic t are the same for all documents. The loss sees of the g_t their inner products and
-/// their sums over topics alone: tau^2 operations for a query and a set.
+/// sum_t s_t), t over the document's topics. g_t = sum_k E_k W_k and s_t = sum_k E_k over the words
+/// of topic t are the same for all documents. The loss depends on the g_t only through their inner
+/// products and their sums over topics, so a query and a set cost tau^2 operations.
 class Population {
  public:
   static constexpr double most_sets = 100'000;

@@ -28,7 +28,7 @@ QueryLanes::QueryLanes(const Data& data)
   const auto make = [](std::size_t count, auto&... all) {
     (all.assign(count * query_lanes, 0.0), ...);
   };
-  make(1, inside, often_inside, often_outside, itself, loss, by_mask);
+  make(1, inside, frequency_inside, frequency_outside, itself, loss, by_mask);
   make(topics, own_topic, s, by_s);
   make(words + 1, E, by_key);
   make(with_b * words, g, by_g);
@@ -45,8 +45,8 @@ void QueryLanes::choose(const Data& data, std::size_t from, double sets) {
     const std::size_t query = first + lane;
     const bool mask = query == 0, is_there = query <= words;
     inside[lane] = mask ? 1 : 0;
-    often_inside[lane] = is_there ? (mask ? data.hide_prob() : kept + random) / sets : 0;
-    often_outside[lane] = is_there && !mask ? random / sets : 0;
+    frequency_inside[lane] = is_there ? (mask ? data.hide_prob() : kept + random) / sets : 0;
+    frequency_outside[lane] = is_there && !mask ? random / sets : 0;
     itself[lane] = is_there && !mask && kept + random > 0 ? kept / (kept + random) : 0;
     if (is_there && !mask) own_topic[(query - 1) / words_per_topic * query_lanes + lane] = 1;
   }
@@ -57,8 +57,9 @@ POPFLOW_WIDEST void shifted_weights(std::size_t count, const double* from, doubl
   for (std::size_t i = 0; i < count; ++i) to[i] = exponential(from[i] - shift);
 }
 
-POPFLOW_WIDEST void through_softmax(std::size_t rows, std::size_t keys, const double* attention,
-                                    const double* by_attention, double* by_logit) {
+POPFLOW_WIDEST void differentiate_softmax(std::size_t rows, std::size_t keys,
+                                          const double* attention, const double* by_attention,
+                                          double* by_logit) {
   for (std::size_t row = 0; row < rows; row += query_lanes) {
     Lanes mean = {};
     for (std::size_t k = 0; k < keys; ++k)
@@ -90,7 +91,7 @@ POPFLOW_WIDEST void multiply_topics(QueryLanes& at) {
   const std::size_t all = at.topics + 1, n = at.words;
   const Lanes* g = lanes(at.g);
   Lanes* inner = lanes(at.inner);
-  // Past the end, the last one is used again.
+  // Past the end, repeats the last vector.
   const auto vector = [&](std::size_t t) { return g + std::min(t, at.topics) * n; };
   for (std::size_t r = 0; r < all; r += kTile) {
     for (std::size_t t = r; t < all; t += kTile) {
@@ -116,13 +117,14 @@ POPFLOW_WIDEST void multiply_topics(QueryLanes& at) {
   }
 }
 
-POPFLOW_WIDEST void go_through_sets(std::span<const std::int32_t> members, std::size_t tau,
-                                    double step, double z_out, const double* mask, bool derive,
-                                    QueryLanes& at) {
+POPFLOW_WIDEST void sum_over_sets(std::span<const std::int32_t> members, std::size_t tau,
+                                  double step, double z_out, const double* mask, bool derive,
+                                  QueryLanes& at) {
   const std::size_t T = at.topics, all = T + 1;
   const Lanes *s = lanes(at.s), *inner = lanes(at.inner), *blocks = lanes(at.blocks);
   const Lanes *own_g = lanes(at.own_g), *own_topic = lanes(at.own_topic);
-  const Lanes often_inside = *lanes(at.often_inside), often_outside = *lanes(at.often_outside);
+  const Lanes frequency_inside = *lanes(at.frequency_inside),
+              frequency_outside = *lanes(at.frequency_outside);
   const Lanes itself = *lanes(at.itself);
   const double per_word = 1 / static_cast<double>(tau * at.words_per_topic);
   Lanes sum_0 = {};
@@ -158,10 +160,10 @@ POPFLOW_WIDEST void go_through_sets(std::span<const std::int32_t> members, std::
     }
     // Inside or outside is 1 or 0, so products with these are exact.
     const Lanes outside = 1 - inside;
-    const Lanes often = inside * often_inside + outside * often_outside;
+    const Lanes often = inside * frequency_inside + outside * frequency_outside;
     const Lanes of_own = inside * itself, of_any = (1 - of_own) * per_word;
-    // The output is F/N; its product with the mean target. N may be 0 for a query that never
-    // occurs.
+    // The output is F/N; computes its product with the mean target. N may be 0 for a query that
+    // never occurs.
     const Lanes N = often > 0 ? sum_0 + step * sum_s : Lanes{} + 1;
     const Lanes F2 = b_norm + 2 * step * b_inner + step * step * (norms + 2 * pairs);
     const Lanes target = of_any * (b_sum + step * block) + of_own * (own_g[T] + step * own);
@@ -225,7 +227,7 @@ POPFLOW_WIDEST void derive_topics(double step, double z_out, QueryLanes& at) {
     }
   };
   add_own(T);
-  // Past the end, the last one is used again.
+  // Past the end, repeats the last vector.
   const double square = 2 * step * step;
   for (std::size_t i = 0; i < n; i += kTile) {
     for (std::size_t t = 0; t < T; t += kTile) {

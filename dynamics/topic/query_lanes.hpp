@@ -17,8 +17,8 @@ inline constexpr std::size_t query_lanes = 8;
 struct QueryLanes {
   /// Allocates the arrays.
   explicit QueryLanes(const Data& data);
-  /// Loads query `first` and those that follow, as far as they exist; the remaining lanes hold
-  /// queries that never occur. 0 is [MASK].
+  /// Loads query `first` and the following queries; lanes without a query hold one that never
+  /// occurs. Query 0 is [MASK].
   void choose(const Data& data, std::size_t first, double sets);
 
   std::size_t topics, words_per_topic, words;
@@ -29,7 +29,7 @@ struct QueryLanes {
   /// Frequency with which a selected position shows the query, depending on whether the query's
   /// topic is in the document, divided by the number of sets of topics; and the excess probability
   /// that the query is then the true word.
-  std::vector<double> often_inside, often_outside, itself;
+  std::vector<double> frequency_inside, frequency_outside, itself;
   std::size_t first = 0;
 
   std::vector<double> E;       ///< n + 1: weights of the keys
@@ -40,7 +40,7 @@ struct QueryLanes {
   std::vector<double> blocks;  ///< T (T + 1): sums of each g_t and b over the words of each topic
   std::vector<double> loss;
 
-  // Derivatives with respect to these.
+  // Derivatives with respect to s, g, own_g, inner and blocks.
   std::vector<double> by_s, by_g, by_own_g, by_inner, by_blocks;
   std::vector<double> by_mask;  ///< with respect to the mask's part of the sum of all weights
   std::vector<double> by_key;   ///< n + 1: with respect to the logits
@@ -54,19 +54,19 @@ void multiply_topics(QueryLanes& at);
 /// Computes losses and, if `derive`, the derivatives with respect to s, inner, blocks and own_g,
 /// over all sets of topics: `tau` topics of each in `members`. `step` is z_in - z_out, and `mask`
 /// as above.
-void go_through_sets(std::span<const std::int32_t> members, std::size_t tau, double step,
-                     double z_out, const double* mask, bool derive, QueryLanes& at);
+void sum_over_sets(std::span<const std::int32_t> members, std::size_t tau, double step,
+                   double z_out, const double* mask, bool derive, QueryLanes& at);
 /// Computes the derivatives with respect to g and b.
 void derive_topics(double step, double z_out, QueryLanes& at);
-/// Computes the derivatives with respect to the logits from by_key = W' by_g; that of the mask uses
-/// b.
+/// Computes the derivatives with respect to the logits from by_key = W' by_g; the derivative for
+/// the mask uses b.
 void finish_keys(double z_mask, QueryLanes& at);
 
 /// to[i] = exp(from[i] - shift).
 void shifted_weights(std::size_t count, const double* from, double shift, double* to);
-/// by_logit = attention (by_attention - its mean under the attention), for `rows` queries, a
-/// multiple of the lanes; all rows x keys.
-void through_softmax(std::size_t rows, std::size_t keys, const double* attention,
-                     const double* by_attention, double* by_logit);
+/// by_logit = attention (by_attention - its mean under the attention): the derivative of a softmax.
+/// For `rows` queries, a multiple of the lanes; all arrays are rows x keys.
+void differentiate_softmax(std::size_t rows, std::size_t keys, const double* attention,
+                           const double* by_attention, double* by_logit);
 
 }  // namespace popflow::topic

@@ -46,8 +46,8 @@ struct Sampler::Document {
   std::vector<std::int32_t> key_at;    ///< index of each symbol among the keys
   std::vector<std::int32_t> query_at;  ///< index among the queries
 
-  // Gradients: with respect to W_V residuals times attention, with respect to Lambda by_logit. One
-  // row for each query, padded with zero rows to a multiple of query_lanes.
+  // Gradients: residuals times attention with respect to W_V, and by_logit with respect to Lambda.
+  // One row for each query, padded with zero rows to a multiple of query_lanes.
   std::vector<double> attention;  ///< rows x keys
   std::vector<double> residuals;  ///< n x queries
   std::vector<double> by_logit;   ///< rows x keys
@@ -79,7 +79,7 @@ void Sampler::draw(const SampleKey& key, std::uint64_t number, bool attends, Doc
                    Scratch& scratch) const {
   SampleKey own = key;
   own.first += number;
-  // Successive steps of an SDE share their documents.
+  // Successive steps of an SDE share their documents, so documents are kept.
   if (document.drawn && same(*document.drawn, own) && document.attends == attends) return;
   document.drawn = own;
   document.attends = attends;
@@ -167,8 +167,8 @@ void Sampler::differentiate(const ConstMatrix& W, const ConstMatrix* logit, Docu
   product(rows, K, n, {outputs.data(), rows}, {scratch.W.data(), n}, scratch.by_attention.data(),
           rows);
   document.by_logit.resize(rows * K);
-  through_softmax(rows, K, document.attention.data(), scratch.by_attention.data(),
-                  document.by_logit.data());
+  differentiate_softmax(rows, K, document.attention.data(), scratch.by_attention.data(),
+                        document.by_logit.data());
 }
 
 void Sampler::add_up(const Batch& batch, Eigen::Index symbol, MatrixOut* by_W, MatrixOut* by_logit,
@@ -236,8 +236,8 @@ void Sampler::add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKe
     each([&](std::size_t, Document& document, Scratch& scratch) {
       differentiate(W, logit, document, scratch);
     });
-    // Column by column, each in the order of the documents: no two threads write to the same
-    // column.
+    // Each task adds its columns, each in the order of the documents, so no two threads write to
+    // the same column.
     const auto tasks = static_cast<std::size_t>((size_.symbols + kColumns - 1) / kColumns);
     std::size_t entries = 0;
     for (std::size_t i = 0; i < count; ++i)

@@ -13,9 +13,10 @@
 
 namespace popflow::topic {
 
-/// Sampled model: documents of finite length, and the gradients of each document's own loss, the
-/// squared error averaged over its selected positions with its own softmax over all positions. A
-/// document without selected positions has loss 0, as a training program's masked mean gives.
+/// Sampled model: documents of finite length, and the gradients of each document's own loss. This
+/// loss is the squared error averaged over its selected positions, with its own softmax over all
+/// positions. A document without selected positions has loss 0, as with the masked mean of training
+/// programs.
 class Sampler {
  public:
   Sampler(const Data& data, std::int64_t length, Workers& workers);
@@ -29,8 +30,8 @@ class Sampler {
   /// Equal words share a weight, so that K symbols shown, Q of them at selected positions, cost 6 n
   /// K Q operations besides the drawing.
   ///
-  /// Only the columns of `logit` for symbols at selected positions are read, and not before they
-  /// were passed to `asking`.
+  /// Reads only the columns of `logit` for symbols at selected positions, and only after passing
+  /// these symbols to `asking`.
   using Asking = std::function<void(std::span<const std::int32_t> symbols)>;
   void add(const ConstMatrix& W, const ConstMatrix* logit, const SampleKey& key,
            std::span<const double> weights, MatrixOut* by_W, MatrixOut* by_logit,

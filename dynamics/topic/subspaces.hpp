@@ -66,7 +66,7 @@ Subspaces<S> subspaces(const Logits<S>& entry, const Data& data) {
        S(root * entry[logit_mask_key]), entry[logit_mask_mask]}};
 }
 
-/// A subspace of dimension 0 has no coefficient: 0 by convention.
+/// Coefficient of a subspace; 0 by convention if the subspace has dimension 0.
 template <class S>
 void drop_empty(Subspaces<S>& a, const Data& data) {
   if (data.words_per_topic == 1) a.within = S(0.0);

@@ -35,7 +35,7 @@ Block<S> read_block(const S* x) {
 constexpr std::size_t kAttention = value_entries;  // everything after W_V
 constexpr std::size_t kBlocks = 4;                 // in factors, the blocks follow the scalars
 
-// For the factors' scalars the state holds half the sum, then half the difference.
+// For the factors' scalars the state holds half the sum of key and query, then half the difference.
 template <class S>
 Factors<S> read_factors(const S* x) {
   return {{S(x[0] + x[1]), S(x[2] + x[3]), read_block(x + kBlocks)},
@@ -61,7 +61,7 @@ Logits<S> uniform_attention() {
 
 }  // namespace
 
-std::size_t place_of(std::string_view name, const std::vector<std::string>& names) {
+std::size_t index_of(std::string_view name, const std::vector<std::string>& names) {
   const auto at = std::find(names.begin(), names.end(), name);
   if (at == names.end()) throw std::logic_error("there is no " + std::string(name) + " here");
   return static_cast<std::size_t>(at - names.begin());
@@ -85,7 +85,7 @@ std::vector<StartField> start_fields(const Variant& variant) {
 
 std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale) {
   const double of_factors = init_scale == 0 ? 1 : std::min(1.0, std::abs(init_scale));
-  // Outputs sum v entries of a topic and n of all, and are of order 1/(tau v) per word.
+  // Outputs sum v entries of a topic and n of all words, and are of order 1/(tau v) per word.
   const double of_topic = 1 / data.v(), of_other = 1 / data.n();
   const double of_value[] = {of_topic, of_topic, of_other, of_other};
   std::vector<StateBlock> blocks;
@@ -147,8 +147,8 @@ Capabilities Topic::capabilities() const {
       .sampled = Lacking{"single documents leave the symmetric coordinates; full matrices have a "
                          "sampled model"},
       .no_noise =
-          "noise leaves the symmetric coordinates, since it moves every entry in its own "
-          "way; full matrices take it"};
+          "noise leaves the symmetric coordinates, because it moves each entry separately; "
+          "full matrices allow it"};
   if (!shape_.events.empty()) can.events = this;
   if (variant_.train == Train::value) can.closed_form = this;
   return can;
@@ -161,7 +161,7 @@ void Topic::describe(double init_scale) {
     shape_.fields.push_back(field.name);
     has_block = has_block || field.size > 1;
   }
-  // Functions of the state, recorded for convenience.
+  // Functions of the state that are recorded for convenience.
   if (variant_.train == Train::embedding)
     shape_.fields.insert(shape_.fields.end(), std::begin(kValueNames), std::end(kValueNames));
   if (factored())
@@ -220,7 +220,8 @@ GroupSpec Topic::problem() const {
 }
 
 double Topic::attention_time() const {
-  // From near uniform attention, with W_V fixed at the start or at the end of its own training.
+  // Starts from near uniform attention, with W_V fixed at the start or at the end of its own
+  // training.
   const Values<double> start = values(start_);
   const Values<double> W = variant_.train == Train::attention ? start : value_flow_.optimum(start);
   const Gradient<double> g = loss_gradient(data_, queries_, W, uniform_attention<double>());
@@ -264,14 +265,15 @@ double Topic::first_stage_time() const {
 
 std::vector<Note> Topic::notes() const {
   std::vector<Note> notes = notes_;
-  // An explicit method's step is limited to about 3.3 over the fastest rate, however slow the rest.
+  // An explicit method's step is limited to about 3.3 over the fastest rate, however slow the other
+  // rates are.
   constexpr double kExplicit = 3.3, kMany = 1000;
   const double rate = value_flow_.fastest_rate();
   if (variant_.train == Train::attention || default_end() * rate < kExplicit * kMany) return notes;
   std::ostringstream text;
   text.precision(2);
-  text << "W_V settles at the rate " << rate << ", which holds explicit methods to steps of "
-       << kExplicit / rate << "; --method rosenbrock4 is not bound by it";
+  text << "W_V converges at the rate " << rate << ", which limits explicit methods to steps of "
+       << kExplicit / rate << "; --method rosenbrock4 has no such limit";
   notes.push_back({text.str()});
   return notes;
 }
@@ -408,7 +410,7 @@ void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) con
   evaluation.penalty = variant_.l2 * evaluation.norm_value * evaluation.norm_value;
   if (variant_.train == Train::value) evaluation.excess = value_flow_.excess_loss(W);
 
-  // The query is a word of the document; weights are relative to the key's frequency.
+  // Attention of a query that is a word of the document, relative to the frequency of the key.
   const double known[] = {logit[logit_same_word], logit[logit_same_topic], logit[logit_other_topic],
                           logit[logit_mask_key]};
   const double frequency[] = {
@@ -437,7 +439,7 @@ void Topic::observe(StateView x, double /*t*/, std::span<double> values_out) con
 }
 
 void Topic::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {
-  const std::size_t i = place_of(name, shape_.fields);
+  const std::size_t i = index_of(name, shape_.fields);
   if (i < shape_.blocks.size()) {
     std::array<double, largest_state> numbers;
     std::copy(x.begin(), x.end(), numbers.begin());

@@ -31,10 +31,11 @@ struct StartField {
 /// Fields of a variant's start, in the order in which their numbers are concatenated.
 std::vector<StartField> start_fields(const Variant& variant);
 
-/// Blocks of the integration state: the same numbers, except that for the factors' scalars it holds
-/// half the sum and half the difference of key and query. Scalars that start equal (as usual) then
-/// stay equal to the last bit with any method. If rounding separated them, their product could
-/// become negative, which is impossible in the flow, and the run would end elsewhere.
+/// Blocks of the integration state. They hold the numbers of start_fields(), except that the
+/// factors' scalars are stored as half the sum and half the difference of key and query. Scalars
+/// that start equal (as usual) then stay equal to the last bit with any method. If rounding
+/// separated them, their product could become negative, which is impossible in the flow, and the
+/// run would end elsewhere.
 std::vector<StateBlock> state_blocks(const Data& data, const Variant& variant, double init_scale);
 void to_state(const Variant& variant, std::span<double> numbers);
 void to_fields(const Variant& variant, std::span<double> numbers);
@@ -46,7 +47,7 @@ struct Factors {
 };
 
 /// Index of `name` in `names`, which must contain it.
-std::size_t place_of(std::string_view name, const std::vector<std::string>& names);
+std::size_t index_of(std::string_view name, const std::vector<std::string>& names);
 
 /// The flow in symmetric coordinates.
 class Topic : public System,
@@ -95,7 +96,7 @@ class Topic : public System,
   /// m_i in dx_i/dt = -(1/m_i) dL/dx_i: the squared Frobenius norm of the full matrices' change is
   /// sum_i m_i dx_i^2. 0 for numbers that do not move.
   [[nodiscard]] std::vector<double> multiplicities() const;
-  /// Time in which the attention develops from near uniform.
+  /// Time in which the attention develops from a near uniform start.
   [[nodiscard]] double attention_time() const;
   /// The right-hand side for any scalar type.
   template <class S>
@@ -111,8 +112,8 @@ class Topic : public System,
   std::vector<Note> notes_;
   Queries queries_;
   ValueFlow value_flow_;
-  double optimum_norm_ = 0;  ///< of W_V under uniform attention, from this start
-  double key_norm_ = 0;      ///< of W_K at the start
+  double optimum_norm_ = 0;  ///< norm of W_V's optimum under uniform attention, from this start
+  double key_norm_ = 0;      ///< norm of W_K at the start
   std::vector<double> multiplicities_;
   Shape shape_;
   BoundTable<EventInfo, EventEvaluation> events_;

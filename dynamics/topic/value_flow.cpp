@@ -58,7 +58,7 @@ Values<double> ValueFlow::unscaled(const Vector& y) const {
   return W;
 }
 
-ValueFlow::Vector ValueFlow::unseen(const Vector& y) const {
+ValueFlow::Vector ValueFlow::without_effect(const Vector& y) const {
   Vector rest = y;
   for (Eigen::Index i = 0; i < 2; ++i)
     if (singular_[i] > 0) rest -= right_.col(i).dot(y) * right_.col(i);
@@ -67,13 +67,13 @@ ValueFlow::Vector ValueFlow::unseen(const Vector& y) const {
 
 Values<double> ValueFlow::optimum(const Values<double>& start) const {
   Vector y = right_ * end_;
-  if (l2_ == 0) y += unseen(scaled(start));
+  if (l2_ == 0) y += without_effect(scaled(start));
   return unscaled(y);
 }
 
 Values<double> ValueFlow::at(double t, const Values<double>& start) const {
   const Vector y0 = scaled(start);
-  Vector y = math::exp(-2 * l2_ * t) * unseen(y0);
+  Vector y = math::exp(-2 * l2_ * t) * without_effect(y0);
   for (Eigen::Index i = 0; i < 2; ++i) {
     if (singular_[i] == 0) continue;
     const double part = right_.col(i).dot(y0);
@@ -85,7 +85,8 @@ Values<double> ValueFlow::at(double t, const Values<double>& start) const {
 double ValueFlow::excess_loss(const Values<double>& W) const {
   const Vector y = scaled(W);
   const Vector beyond = y - right_ * end_;
-  // At l2 = 0, components that J does not see cost nothing, and must not contribute their rounding.
+  // At l2 = 0 the loss does not depend on components that J maps to 0, so their rounding must not
+  // contribute.
   return 0.5 * (J_ * beyond).squaredNorm() + l2_ * beyond.squaredNorm();
 }
 
@@ -93,7 +94,7 @@ double ValueFlow::slowest_rate(const Values<double>& start) const {
   double slowest = rate(0);
   if (singular_[1] > 0) slowest = std::min(slowest, rate(1));
   const Vector y0 = scaled(start);
-  if (l2_ > 0 && unseen(y0).norm() > kZeroTolerance * y0.norm())
+  if (l2_ > 0 && without_effect(y0).norm() > kZeroTolerance * y0.norm())
     slowest = std::min(slowest, 2 * l2_);
   return slowest;
 }
