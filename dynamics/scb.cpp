@@ -156,7 +156,7 @@ Start make_start(const Ingredients& from, const Problem& problem, Variant varian
   return {*problem.V0, false, {}, problem.transfer_correlation};
 }
 
-/// Number of weights that differ at the start. Each of them may come to rest at a time of its own.
+/// Number of weights that differ at the start, each of which may come to rest at a different time.
 std::size_t different_weights(const Start& start, const Problem& problem, Coordinates coordinates) {
   const auto N = static_cast<std::size_t>(problem.vocabulary());
   const auto slots = static_cast<std::size_t>(problem.Q.slots());

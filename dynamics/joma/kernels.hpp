@@ -58,7 +58,7 @@ void root_shares(std::size_t count, double c, double reference, const double* sq
 EntropySums<double> entropy_rate_sums(std::size_t count, const double* w, const double* p,
                                       const double* rates, const double* squares, double factor,
                                       double reference, double reference_rate);
-/// Only the sums for the entropy: of p and of p w.
+/// Sums for the entropy alone: of p and of p w.
 EntropySums<double> entropy_sums(std::size_t count, const double* w, const double* p);
 
 }  // namespace popflow::joma

@@ -70,7 +70,7 @@ class Attention {
   ///   dV/dt = sum_c w b_c',  dr/dt = sum_c w,  dz/dt = sum_c (db_c/dz)' sum_k w v_k
   /// at the V and z of the last forward(). `dz` may be null if not needed.
   void backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
-  /// Same as backward(), but adds to the outputs, which may be V, r and z themselves.
+  /// Does the work of backward(), but adds to the outputs, which may be V, r and z themselves.
   void add_backward(const Matrix& V, const Eigen::MatrixXd& w, double* dV, double* dr, double* dz);
 
   /// (db_c/dz)' v_k: the derivative of h_{k,c} with respect to each z_l.

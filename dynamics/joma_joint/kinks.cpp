@@ -49,7 +49,8 @@ void JomaJoint::switch_functions(StateView x, double /*t*/, std::span<double> va
   }
 }
 
-/// Regime of the start: the sides of h and, where h is on a surface, the direction of the flow.
+/// Sets the regime of the start: the sides of h and, where h is on a surface, the direction of the
+/// flow.
 void JomaJoint::set_first_regime() {
   if (kinks_ == 0) return;
   first_regime_.assign(kinks_, 0.0);

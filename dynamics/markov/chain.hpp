@@ -53,7 +53,7 @@ struct ModelPairs {
   double curvature = 0;  ///< d^2L/ds^2 = d(g1)/ds
 };
 
-/// Only g1, at slope s with the optimal bias.
+/// g1 alone, at slope s with the optimal bias.
 double slope_gradient(const Chain& chain, double slope);
 
 /// Pairs at slope s with the optimal bias; every member is accurate to rounding for every finite s.

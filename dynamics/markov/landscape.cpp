@@ -62,7 +62,9 @@ double root(F&& f, double at_0, double end) {
   const double at_end = f(end).value;
   if (at_end == 0) return end;
   const bool above = at_0 > 0;
-  if (above == (at_end > 0)) return std::abs(at_0) < std::abs(at_end) ? 0 : end;  // rounding
+  if (above == (at_end > 0))
+    return std::abs(at_0) < std::abs(at_end) ? 0 : end;  // no change of sign,
+                                                         // because of rounding
   return newton_root(f, 0, end, above, 0);
 }
 

@@ -30,10 +30,10 @@ std::string in_short(double value) {
   return text.str();
 }
 
-/// Reduces `names` to `name` alone if `there` holds, and to nothing otherwise.
-void set_only(std::vector<std::string>& names, const char* name, bool there) {
-  if (names.empty() && there) names.emplace_back(name);
-  if (!there) names.clear();
+/// Reduces `names` to `name` alone if `keep` holds, and to nothing otherwise.
+void set_only(std::vector<std::string>& names, const char* name, bool keep) {
+  if (names.empty() && keep) names.emplace_back(name);
+  if (!keep) names.clear();
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class FullAttention : public AttentionPart {
   Step euler_step(const double* x, const Coupling& coupling, double h, double* out) const;
 
  private:
-  /// Whether to keep x + h times the derivative.
+  /// Move of a column: keep * x + h times the derivative.
   struct Move {
     double keep = 0, h = 1;
   };

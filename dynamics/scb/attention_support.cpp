@@ -52,7 +52,7 @@ Moments SupportAttention::moments(Eigen::Index k, const Eigen::VectorXd& a) cons
     m.q += weight_of_q(k, i) * a[i];
   }
   if (columns_.variant().softmax) {
-    m.norm2 = squares;  // and delta is 0 by construction
+    m.norm2 = squares;  // delta is 0 by construction
   } else {
     m.delta = sum;
     m.norm2 = squares + (2 * sum + 1) * columns_.uniform();

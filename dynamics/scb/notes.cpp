@@ -13,7 +13,7 @@ namespace popflow::scb {
 
 namespace {
 
-/// Formats four digits.
+/// Formats a number with four digits.
 std::string brief(double value) {
   std::ostringstream text;
   text.precision(4);

@@ -152,7 +152,7 @@ class Scb : public System,
   [[nodiscard]] double excess_loss(const ValueReport& v, const AttentionReport& a) const;
   /// signal_V signal_A, given signal_V.
   [[nodiscard]] double signal_product(double signal_V, StateView x) const;
-  /// The event functions, from K_P signal_V and kappa signal_A.
+  /// Writes the event functions, given K_P signal_V and kappa signal_A.
   void signal_events(double of_V, double of_A, std::int8_t stage, std::span<double> values) const;
   /// Difference between signal_V signal_A and its value at the end of stage 1.
   [[nodiscard]] double signal_left(StateView x) const;

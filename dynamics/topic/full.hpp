@@ -70,8 +70,8 @@ class FullTopic : public System,
   [[nodiscard]] Matrix square(std::span<double> x, std::size_t i) const;
   /// Computes Lambda from factors, or E.
   void multiply(std::span<const double> x, Workspace& workspace) const;
-  // These functions add to `out`, which may be x, the effect of given steps on the state, and
-  // `penalty` times the l2 term. by_W is the step of W_V (or of E's words).
+  // Each function adds the effect of a given step on the state, and `penalty` times the l2 term, to
+  // `out`, which may be x. by_W is the step of W_V (or of E's words).
   void descend_embedding(std::span<const double> x, double penalty, Workspace& workspace,
                          std::span<double> out) const;
   void descend_value(std::span<const double> x, double penalty, const Eigen::MatrixXd& by_W,

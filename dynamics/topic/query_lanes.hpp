@@ -35,7 +35,7 @@ struct QueryLanes {
   std::vector<double> E;       ///< n + 1: weights of the keys
   std::vector<double> s;       ///< T
   std::vector<double> g;       ///< (T + 1) n: g_t one after the other; the last is b
-  std::vector<double> own_g;   ///< T + 1: those of the query itself
+  std::vector<double> own_g;   ///< T + 1: g and b at the query itself
   std::vector<double> inner;   ///< (T + 1)^2: inner products of the g_t and b
   std::vector<double> blocks;  ///< T (T + 1): sums of each g_t and b over the words of each topic
   std::vector<double> loss;

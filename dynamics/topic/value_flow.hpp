@@ -41,7 +41,7 @@ class ValueFlow {
   double l2_;
   Vector root_;  ///< square roots of the multiplicities
   Eigen::Matrix<double, 2, 4> J_;
-  Eigen::Vector2d singular_;  ///< 0 if only rounding
+  Eigen::Vector2d singular_;  ///< 0 if the value is only rounding
   Eigen::Matrix<double, 4, 2> right_;
   Eigen::Vector2d end_;  ///< in the coordinates along right_
 };

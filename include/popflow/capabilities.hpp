@@ -83,8 +83,8 @@ class Separable {
   /// sum over the whole state, as in a softmax. The entries then affect each other, but only
   /// through the time scale.
   [[nodiscard]] virtual bool normalised() const { return false; }
-  /// Writes dx/dt of a part: the places from `begin` on, whose entries are all that `x` holds.
-  /// `dxdt` does not overlap `x`.
+  /// Writes dx/dt of a part that begins at place `begin`; `x` holds only the part's entries. `dxdt`
+  /// does not overlap `x`.
   virtual void part_rhs(std::size_t begin, std::span<const double> x, double t,
                         std::span<double> dxdt) const = 0;
   /// Writes Events::passage_functions of a part, item by item, each for all entries: item i of
@@ -154,7 +154,7 @@ class Switching {
   /// Number of functions that are positive as long as the current regime holds.
   [[nodiscard]] virtual std::size_t switches() const = 0;
   virtual void switch_functions(StateView x, double t, std::span<double> values) const = 0;
-  /// Enters the regime that holds once a function has fallen to zero. May move the state, too.
+  /// Enters the regime that holds once a function has fallen to zero. May also move the state.
   virtual void switch_regime(std::span<double> x, std::span<double> regime, double t) const = 0;
   /// Whether the system is permanently at rest, so that neither regimes nor noise move x any more.
   [[nodiscard]] virtual bool at_rest(StateView /*x*/) const { return false; }
@@ -307,7 +307,7 @@ struct Capabilities {
   /// it is allowed.
   std::string no_noise = {};
   /// Reason why the coordinates follow from plain SGD's flow, so that no other training rule is
-  /// allowed; empty if others are.
+  /// allowed; empty if other rules are allowed.
   std::string no_other_rule = {};
   /// Whether each entry of reduced coordinates is the common value of a set of parameters that have
   /// equal gradients and no preconditioner. Rules that act on each parameter separately are then

@@ -25,7 +25,7 @@ struct NewStart {
 struct CatalogueRow {
   std::function<const SystemInfo&()> info;
   std::function<std::unique_ptr<System>(const Ingredients&)> make;
-  NewStart new_start = {};  ///< empty if it would not save time
+  NewStart new_start = {};  ///< empty if a new start would not save time
 };
 
 /// The systems that a program offers, in the order in which they are listed. main() passes the

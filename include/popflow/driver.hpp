@@ -109,7 +109,7 @@ class Driver {
 
 /// Callbacks of a driver, set by the experiment around it.
 struct DriverHooks {
-  /// Asked before every step; less often for large noisy states. Returns true to stop.
+  /// Called before every step; less often for large noisy states. Returns true to stop.
   std::function<bool()> interrupted = {};
   /// Called with the time after every step, for flows after every accepted step.
   std::function<void(double)> on_step = {};

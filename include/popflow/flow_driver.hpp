@@ -34,7 +34,7 @@ class FlowDriver : public Driver {
     std::optional<double> max_step = {};   ///< longest adaptive step; unset: that of Capabilities
     std::int64_t max_steps = 100'000'000;  ///< accepted and rejected steps together
     std::optional<double> steady_tolerance = {};  ///< stop when steady
-    /// Planned end of the whole run, to detect that its pace will not reach the end; unset: no
+    /// Planned end of the whole run, to detect that the run's pace will not reach it; unset: no
     /// check.
     std::optional<double> end = {};
     bool stop_when_stuck = false;  ///< if the end is out of reach, stop instead of warning once

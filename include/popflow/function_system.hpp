@@ -114,8 +114,8 @@ struct Functions {
   std::function<void(std::span<const double> x, RandomStream& random, double weight,
                      std::span<double> out)>
       sample = {};
-  /// Same as `sample`, for all samples of a minibatch: sample i comes from key.stream(i) and has
-  /// the weight weights[i]. Only one of the two may be given.
+  /// Does the work of `sample` for all samples of a minibatch: sample i comes from key.stream(i)
+  /// and has the weight weights[i]. Only one of the two may be given.
   std::function<void(std::span<const double> x, double t, const SampleKey& key,
                      std::span<const double> weights, std::span<double> out)>
       samples = {};
@@ -194,8 +194,8 @@ Functions::Value value_alone(Formula formula, std::vector<double> of) {
 }
 
 /// Replaces the values of arrays by those of the problem file that the setting names, if it names
-/// one: of each array that the file has. Throws InputError if it has none of them, and for an array
-/// of another shape or with an entry that is not finite.
+/// one. Each array that the file has is replaced. Throws InputError if the file has none of them,
+/// or an array of another shape or with an entry that is not finite.
 void read_problem(const Setting& setting, std::vector<Functions::Array>& arrays);
 
 /// A system assembled from functions; everything else follows from them. All features for users
@@ -220,9 +220,9 @@ struct FunctionSystem {
   std::string figure = {};                    ///< as in SystemInfo
   std::string figure_of_sweeps = {};          ///< as in SystemInfo
 
-  /// A row of a Catalogue. An exception of `functions` for the defaults is rethrown by the row's
-  /// make(), whatever the parameters are. An inconsistent description is refused when a problem is
-  /// made (SystemError).
+  /// Returns a row of a Catalogue. If `functions` throws for the defaults, the row's make()
+  /// rethrows the exception for any parameters. An inconsistent description is refused when a
+  /// problem is made (SystemError).
   [[nodiscard]] CatalogueRow row() const;
   operator CatalogueRow() const { return row(); }  // NOLINT: catalogues are lists of systems
 };

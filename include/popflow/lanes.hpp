@@ -32,8 +32,8 @@ using LaneCovarianceFormula = void (*)(const double* of, const double* x, double
 
 struct LaneFormulas;
 
-/// A training rule in lanes. Rows of its numbers follow those of the System's parameters, and rows
-/// of its moments those of the System's entries.
+/// A training rule in lanes. The rows of its parameters follow those of the System's parameters,
+/// and the rows of its moments those of the System's entries.
 class LaneTraining {
  public:
   virtual ~LaneTraining() = default;
@@ -74,7 +74,7 @@ struct LaneFormulas {
   /// The rule that trains the System; null: plain SGD at a constant rate.
   std::shared_ptr<const LaneTraining> training = {};
 
-  /// Rows of the state, and of the parameters, with those of the rule.
+  /// Number of rows of the state, and of the parameters, including those of the rule.
   [[nodiscard]] std::size_t entries() const {
     return sizes.entries + (training ? training->sizes().entries : 0);
   }

@@ -14,8 +14,8 @@
 #include "popflow/pack.hpp"
 #include "popflow/plugin.h"
 
-/// Makes a plug-in of formulas that are generic in their number. The Python package writes such
-/// formulas from a loss and a law of the data; they may also be written by hand.
+/// Makes a plug-in of formulas that are generic in their number type. The Python package writes
+/// such formulas from a loss and a distribution of the data; they may also be written by hand.
 ///
 /// `Formulas` is a struct that derives from Defaults, with static members:
 ///
@@ -230,7 +230,7 @@ struct PopulationInPacks {
       out[i] = total;
     }
   }
-  /// Sums in the same order, and so with the same bits.
+  /// Computes the sums node by node, in the order of the packs and so with the same bits.
   static void one_by_one(const double* p, const double* x, const double* weight,
                          const double* node_rows, double* out) {
     std::vector<double> sum(kOut * kLanes);
@@ -275,7 +275,7 @@ POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
   }
 }
 
-/// One lane of rows, and back.
+/// Copies one lane out of rows, and back.
 inline std::vector<double> lane_of(const double* rows, std::size_t count, std::size_t lane) {
   std::vector<double> numbers(count + 1);
   for (std::size_t i = 0; i < count; ++i) numbers[i] = rows[i * kLanes + lane];
@@ -326,7 +326,7 @@ struct PassageFormula {
   }
 };
 
-/// One of these formulas in lanes.
+/// Formula of the rate, the events or the passages in lanes.
 template <class Formulas, class Formula>
 struct InLanesOf {
   static constexpr bool kInAvx512 = Formulas::in_avx512;

@@ -46,7 +46,7 @@ class SdeDriver : public Driver {
     /// Merges this many steps of dt into one along the same Brownian path, to measure the solver's
     /// error.
     std::int64_t coarsen = 1;
-    std::int64_t max_steps = 0;  ///< the run ends unfinished after this many; 0: no limit
+    std::int64_t max_steps = 0;  ///< after this many steps the run ends unfinished; 0: no limit
     DriverHooks hooks = {};
   };
   /// Throws UsageError, with the reason, for a method or noise model that the System or the noise

@@ -24,7 +24,7 @@ class SgdDriver : public Driver {
     std::int64_t svag = 1;
     std::uint64_t seed = 1;
     std::uint32_t run = 0;
-    std::int64_t max_steps = 0;  ///< the run ends unfinished after this many; 0: no limit
+    std::int64_t max_steps = 0;  ///< after this many steps the run ends unfinished; 0: no limit
     DriverHooks hooks = {};
   };
   /// Throws UsageError if the System has no sampled model.

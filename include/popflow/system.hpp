@@ -55,8 +55,8 @@ class System {
   /// Time by which the dynamics of interest are over. If it is not finite, the user must give an
   /// end.
   [[nodiscard]] virtual double default_end() const = 0;
-  /// Rough duration of its first stage, if later ones may take far longer: a run that goes on for
-  /// much longer is by default recorded at times equally spaced in log t. 0: no such stage.
+  /// Rough duration of the first stage, if later stages may take far longer; 0 if there is no such
+  /// stage. A run that is much longer is by default recorded at times equally spaced in log t.
   [[nodiscard]] virtual double first_stage_time() const { return 0; }
   /// Notes shown at the start of a run, such as a property of the problem or faster coordinates.
   [[nodiscard]] virtual std::vector<Note> notes() const { return {}; }
