@@ -41,8 +41,8 @@ double ActiveSet::shift(std::size_t first, std::size_t end, std::span<const doub
   double moving = 0;
   for (std::size_t i = first; i < end; ++i) {
     if (signs[i] == 0) continue;
-    sum += many(i) * (g[i] - l1_ * signs[i]);
-    moving += many(i);
+    sum += multiplicity(i) * (g[i] - l1_ * signs[i]);
+    moving += multiplicity(i);
   }
   return moving > 0 ? -sum / moving : 0;
 }
@@ -59,9 +59,9 @@ double ActiveSet::freeing_shift(std::size_t first, std::size_t end, std::span<co
       const bool moves = signs[i] != 0 || std::abs(pulled) > l1_;
       if (!moves) continue;
       const double penalty = signs[i] != 0 ? l1_ * signs[i] : std::copysign(l1_, pulled);
-      rate.value += many(i) * (pulled - penalty);
-      rate.slope += many(i);
-      rate.size += many(i) * (std::abs(g[i]) + std::abs(nu) + l1_);
+      rate.value += multiplicity(i) * (pulled - penalty);
+      rate.slope += multiplicity(i);
+      rate.size += multiplicity(i) * (std::abs(g[i]) + std::abs(nu) + l1_);
     }
     return rate;
   });
@@ -71,7 +71,7 @@ void ActiveSet::derive(std::span<const double> signs, std::span<double> g) const
   each_column([&](std::size_t first, std::size_t end) {
     const double nu = shift(first, end, signs, g);
     for (std::size_t i = first; i < end; ++i)
-      g[i] = signs[i] == 0 || many(i) == 0 ? 0 : g[i] + nu - l1_ * signs[i];
+      g[i] = signs[i] == 0 || multiplicity(i) == 0 ? 0 : g[i] + nu - l1_ * signs[i];
   });
 }
 
@@ -91,11 +91,11 @@ void ActiveSet::linearise(std::span<const double> signs, Eigen::Index first,
     double moving = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if (signs[i] == 0) continue;
-      sum += many(i) * j.row(at(i));
-      moving += many(i);
+      sum += multiplicity(i) * j.row(at(i));
+      moving += multiplicity(i);
     }
     for (std::size_t i = begin; i < end; ++i)
-      if (signs[i] != 0 && many(i) > 0) j.row(at(i)) -= sum / moving;
+      if (signs[i] != 0 && multiplicity(i) > 0) j.row(at(i)) -= sum / moving;
   });
 }
 
@@ -108,7 +108,7 @@ double ActiveSet::distance_to_change(std::span<const double> d, std::span<const 
     const double nu = shift(first, end, signs, drift.g);
     double column = std::numeric_limits<double>::infinity();
     for (std::size_t i = first; i < end; ++i) {
-      if (many(i) == 0) continue;
+      if (multiplicity(i) == 0) continue;
       column = smaller(column, signs[i] == 0
                                    ? (l1_ + extra - std::abs(drift.g[i] + nu)) / l1_
                                    : (kMargin * uniform + signs[i] * (uniform + d[i])) / uniform);
@@ -149,7 +149,7 @@ bool ActiveSet::stop(std::span<double> d, std::span<double> signs, const Drift& 
     const double nu = shift(first, end, signs, drift.g);
     char& changed = changes[first / weights_.column];
     for (std::size_t i = first; i < end; ++i) {
-      if (many(i) == 0) continue;
+      if (multiplicity(i) == 0) continue;
       if (signs[i] == 0) {
         if (std::abs(drift.g[i] + nu) > l1_ + 0.5 * extra) changed = 1;
       } else if (signs[i] * (weights_.uniform + d[i]) <= 0) {
@@ -167,7 +167,7 @@ void ActiveSet::release(std::span<double> signs, const Drift& drift) const {
   each_column([&](std::size_t first, std::size_t end) {
     const double nu = freeing_shift(first, end, signs, drift.g);
     for (std::size_t i = first; i < end; ++i) {
-      if (signs[i] != 0 || many(i) == 0) continue;
+      if (signs[i] != 0 || multiplicity(i) == 0) continue;
       const double pulled = drift.g[i] + nu;
       if (std::abs(pulled) > l1_ + 0.5 * extra) signs[i] = std::copysign(1.0, pulled);
     }

@@ -22,10 +22,10 @@ namespace popflow::scb {
 class ActiveSet {
  public:
   struct Weights {
-    std::size_t size = 0;           ///< number of entries
-    std::size_t column = 0;         ///< entries per column
-    double uniform = 0;             ///< 1/T
-    std::vector<double> many = {};  ///< number of weights per entry (0: unused); empty: 1
+    std::size_t size = 0;                   ///< number of entries
+    std::size_t column = 0;                 ///< entries per column
+    double uniform = 0;                     ///< 1/T
+    std::vector<double> multiplicity = {};  ///< number of weights per entry (0: unused); empty: 1
   };
   ActiveSet(Weights weights, double l1, bool project, Workers& workers);
 
@@ -64,8 +64,8 @@ class ActiveSet {
 
  private:
   [[nodiscard]] std::size_t columns() const { return weights_.size / weights_.column; }
-  [[nodiscard]] double many(std::size_t i) const {
-    return weights_.many.empty() ? 1 : weights_.many[i];
+  [[nodiscard]] double multiplicity(std::size_t i) const {
+    return weights_.multiplicity.empty() ? 1 : weights_.multiplicity[i];
   }
   /// Calls body(first, end) for the entries of each column, on all threads.
   template <class Body>

@@ -375,7 +375,7 @@ bool acts(const Parameter& option, const Parameters& options_of_run) {
     return options_of_run.has(condition.option) &&
            lists(condition.words, options_of_run.text(condition.option));
   };
-  if (!option.elsewhere.empty() && std::ranges::all_of(option.elsewhere, met)) return true;
+  if (!option.every_mode_if.empty() && std::ranges::all_of(option.every_mode_if, met)) return true;
   if (option.kind == Kind::text && !option.words.empty() && options_of_run.has(option.name) &&
       !lists(option.words, options_of_run.word(option.name)))
     return true;
