@@ -36,11 +36,11 @@ dz/dt needs no product of its own: sum_c p_c b_c * sum_k g_kc phi'(h_kc) v_k = s
 
 Relu. phi' jumps at h = 0 (and is 0 there). If g > 0 (k = c), the flow crosses the surface h = 0. If
 g < 0, both sides push towards h = 0, and the flow soon slides along this surface. With
-relu-smoothing 0 the flow is Filippov's: phi' on a surface is the number in [0,1] for which dh/dt =
-0. These numbers are found for all surfaces at once, from the Gram matrix of the gradients of h and
-a box-constrained least-squares problem, which also decides along which surfaces the flow slides. A
-slide ends when phi' reaches 0 or 1, and no step crosses a surface in the wrong regime. With n
-sliding surfaces a right-hand side costs n^3 + n^2 M + C^2 M more.
+relu-smoothing 0 the flow is Filippov's: phi' on a surface is the number in [0,1] for which
+dh/dt = 0. These numbers are found for all surfaces at once, from the Gram matrix of the gradients
+of h and a box-constrained least-squares problem, which also decides along which surfaces the flow
+slides. A slide ends when phi' reaches 0 or 1, and no step crosses a surface in the wrong regime.
+With n sliding surfaces a right-hand side costs n^3 + n^2 M + C^2 M more.
 relu-smoothing eps integrates eps log(1 + e^(h/eps)) instead. Its trajectory differs by O(eps) (by
 0.7 to 7 eps in the tests), unless some h_kk comes within eps of 0. Both sides push away there, and
 the smooth relu may go to the other side. V = r = 0 is at rest, because phi' is 0 there.

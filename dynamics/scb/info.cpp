@@ -95,8 +95,7 @@ With --init-from a run in two stages continues in the stage in which the other r
 largest number of positions of a query, q the smallest weight in Q (1/S if all are equal) and
 eps = --accuracy, the defaults are
   l1           eps K_P / (S^2 N^3), the paper's scale
-  threshold    alpha q / 2, half of the smallest weight of Q's positions at the end of stage 1,
-  where
+  threshold    alpha q / 2, half of the smallest weight of Q's positions when stage 1 ends, where
                alpha = s / alpha_V, alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2,
                s = --stage1-signal (1/2 if a time is given), v = signal_V at the start
   rounding     q / 4: shares do not change along the valley

@@ -60,17 +60,17 @@ Exact results. With uniform attention the flow of W_V is linear,
 and has a closed form. Its limit is block-wise by topic (d = s), and unique for l2 > 0. At l2 = 0
 the limit is the pseudo-inverse's solution plus the part of the start on which the loss does not
 depend, because E[z z'] has rank T at most. Conserved are W_K W_K' - W_Q W_Q' (factored) and the sum
-of each column of Lambda, a + (v-1) b + (n-v) c + k and n e + f (direct). From equal factors |W_K|_F
-= |W_Q|_F, and Lambda within and between topics is a square, which cannot become negative; direct
-logits can. In embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
+of each column of Lambda, a + (v-1) b + (n-v) c + k and n e + f (direct). From equal factors
+|W_K|_F = |W_Q|_F, and Lambda within and between topics is a square, which cannot become negative;
+direct logits can. In embedding training only l2 acts within topics: d - s = 1/(1/init-scale^2 + 8 l2 t).
 
 Starts. --init-from and a problem file override --value-init. Direct logits start at
 --init-logit-same-word and so on (0 by default), which must agree with the values in a file. When
 factored, W_K = W_Q = init-scale I; W_E = init-scale I. With direct logits the states with d = s and
 a = b form an invariant, unstable manifold, on which rounding decides where a joint run goes. A
 start on this manifold is refused, and so is a start within rounding of it (d - s within 1e-12 of
-the 1/v to which they grow, a - b within 1e-12). --value-init identity starts from d - s =
-init-scale, which may be negative.
+the 1/v to which they grow, a - b within 1e-12). --value-init identity starts from
+d - s = init-scale, which may be negative.
 
 Landscape. With --t-end 0 a sweep over starts is a map of the loss. Take --train attention with
 direct logits, W_V at its optimum under uniform attention, and the other logits at 0. A word of the
@@ -101,8 +101,8 @@ With uniform attention the bias is known exactly, except for documents without s
 topics, and u_D those of its words before the masking.
 Isotropic noise does not move symbols that no document shows or queries. It also conserves a sum
 that the softmax makes every sample conserve: the sum of each column of Lambda over the keys (all
-symbols that documents show) or, for factors, the sum of W_K's columns over these keys, because dW_K
-= W_Q G' with 1'G = 0.
+symbols that documents show) or, for factors, the sum of W_K's columns over these keys, because
+dW_K = W_Q G' with 1'G = 0.
 
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
 while the factors stay near their start. Then the factors grow, and at the default sizes words
