@@ -76,8 +76,8 @@ std::optional<std::string> own_group(const std::string& controller, const std::s
 
 }  // namespace
 
-double least_of_control_groups(const std::string& controller, const GroupLimit& limit,
-                               const std::string& root) {
+double control_group_limit(const std::string& controller, const GroupLimit& limit,
+                           const std::string& root) {
   double least = std::numeric_limits<double>::infinity();
   for (const Hierarchy& hierarchy : mounted(controller, root)) {
     const std::optional<std::string> group = own_group(controller, root, hierarchy);

@@ -11,7 +11,7 @@ using GroupLimit = std::function<double(const std::string& folder, bool second_v
 /// Smallest limit of a controller ("cpu", "memory") in the process's own control group and those
 /// above it; infinite if there is none. `root` precedes every path that is read, including
 /// /proc/self.
-double least_of_control_groups(const std::string& controller, const GroupLimit& limit,
-                               const std::string& root = "");
+double control_group_limit(const std::string& controller, const GroupLimit& limit,
+                           const std::string& root = "");
 
 }  // namespace popflow

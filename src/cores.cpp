@@ -48,7 +48,7 @@ std::vector<int> cores_of_mask() {
 }
 
 double quota_of_control_groups(const std::string& root) {
-  return least_of_control_groups("cpu", quota_of, root);
+  return control_group_limit("cpu", quota_of, root);
 }
 
 unsigned usable_cores() {

@@ -18,7 +18,7 @@ constexpr std::size_t kAsked = 512 << 10;    // more than a fresh heap holds
 constexpr std::uintptr_t kPage = 2U << 20U;  // size of a large page
 }  // namespace
 
-void begin_heap_in_large_pages() {
+void use_large_pages_for_heap() {
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
   // Keeps large arrays on the heap. Otherwise each array would be mapped separately, unmapped when
   // freed, and its pages would be faulted in anew.

@@ -32,7 +32,7 @@ double memory_of_control_groups(const std::string& root) {
     // Infinite if there is no such file, or if it contains "max".
     return file >> bytes ? bytes : std::numeric_limits<double>::infinity();
   };
-  return least_of_control_groups("memory", limit, root);
+  return control_group_limit("memory", limit, root);
 }
 
 double physical_memory() {

@@ -26,8 +26,8 @@ std::string in_words(double value) {
   return shortest(value);
 }
 
-/// Formats the user's input for one line of a message: quoted unless it is a number, with control
-/// characters and invalid bytes made visible, and cut to the length of a line.
+/// Formats the user's input for one line of a message: quoted unless it is a number, and cut to the
+/// length of a line. Control characters and invalid bytes are made visible.
 std::string shown(const std::string& text) {
   constexpr std::size_t most = 60;
   if (text.empty()) return "empty";

@@ -118,7 +118,7 @@ std::string name_of(int argc, char** argv) {
 namespace popflow {
 
 int run_program(int argc, char** argv, const Catalogue& systems) {
-  begin_heap_in_large_pages();
+  use_large_pages_for_heap();
   prepare_for_lack_of_memory();
   cli::fill_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file-size limit becomes a failed write

@@ -74,7 +74,7 @@ void require_same_problem(const FinishedRung& first, const FinishedRung& other) 
     if (found == its.end()) continue;  // reductions have only a part of the problem
     if (found->shape == variable.shape && found->variable->type == variable.variable->type &&
         same_numbers(a, {variable.path}, b, {variable.path}, variable.count(),
-                     variable.variable->type, look_for_signals))
+                     variable.variable->type, throw_if_interrupted))
       continue;
     throw InputError("the problems differ: '" + variable.path + "' of " + other.file.name() +
                      " differs from that of " + first.file.name());
@@ -239,7 +239,7 @@ void copy_rung(const FinishedRung& rung, TrajectoryFile& file) {
   const StoredFile from(rung.file.path);
   for (const PlacedVariable& variable : variables_of(from.layout()))
     copy_numbers(from, {variable.path}, file, {join(rung.group(), variable.path)}, variable.count(),
-                 variable.variable->type, look_for_signals);
+                 variable.variable->type, throw_if_interrupted);
 }
 
 /// Compares one observable at a time, because the observables of all runs may not fit in memory
@@ -298,7 +298,7 @@ void compare_all(const Compared& compared, const ComparisonOptions& given, Traje
   }
   std::vector<Paths> paths;
   numbers.paths = [&](std::size_t observable) {
-    look_for_signals();
+    throw_if_interrupted();
     paths.clear();
     for (std::size_t r = 0; r < compared.size(); ++r) paths.push_back(paths_of(observable, r));
     return pointers_to(paths);

@@ -303,7 +303,7 @@ class Sweeps : public FinishedRungs {
     std::atomic<std::uint64_t> done = 0;
     std::mutex mutex;
     workers.run(static_cast<std::size_t>(cells), [&](std::size_t cell) {
-      look_for_signals();
+      throw_if_interrupted();
       compare_cell(cell);
       const std::uint64_t now = ++done;
       if (const std::unique_lock lock(mutex, std::try_to_lock); lock)

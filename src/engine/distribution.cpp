@@ -253,7 +253,7 @@ class Service {
       if (others_[static_cast<std::size_t>(message->rank)].done)
         early_.push_back(std::move(*message));
       else
-        deal_with(*message);
+        handle_message(*message);
     }
     return heard;
   }
@@ -301,7 +301,7 @@ class Service {
     bool done = false;
   };
 
-  void deal_with(const Message& message) {
+  void handle_message(const Message& message) {
     Other& from = others_[static_cast<std::size_t>(message.rank)];
     switch (message.tag) {
       case kRequest:

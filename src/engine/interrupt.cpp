@@ -66,7 +66,7 @@ ExitCode interrupted_code() {
   return InterruptGuard::signal() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
 }
 
-void look_for_signals() {
+void throw_if_interrupted() {
   if (InterruptGuard::signal() != 0) throw Interrupted{};
 }
 

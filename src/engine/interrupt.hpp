@@ -30,11 +30,11 @@ class InterruptGuard {
 /// Exit code of a program that this signal ends.
 ExitCode interrupted_code();
 
-/// Thrown by look_for_signals(), so that the caller unwinds and changes nothing.
+/// Thrown by throw_if_interrupted(), so that the caller unwinds and changes nothing.
 struct Interrupted {};
 
 /// Throws Interrupted if a signal has arrived.
-void look_for_signals();
+void throw_if_interrupted();
 
 /// Calls `work`, which publishes its file at its very end. If a signal interrupts it, no file
 /// remains; prints a warning and returns the exit code.

@@ -48,7 +48,7 @@ void publish_readable(TrajectoryFile& file, bool force,
     throw InputError("no file was written, because the joined file would not be readable: " +
                      reason);
   }
-  look_for_signals();
+  throw_if_interrupted();
   file.publish(force);
 }
 

@@ -11,10 +11,10 @@ namespace popflow {
 struct Reach {
   int aim, most;
 };
-/// Reach of attempts, given the watched events. An event may come and go within about ten steps of
-/// a single token (a shallow minimum of joma's entropy), and events are searched for only at the
-/// end of an attempt. Attempts are therefore short while events are watched. Without events they
-/// are long, but not so long that an interrupt would have to wait.
+/// Reach of attempts, given the watched events. Events are searched for only at the end of an
+/// attempt, but may come and go within about ten steps of a single token (a shallow minimum of
+/// joma's entropy). Attempts are therefore short while events are watched. Without events they are
+/// long, but not so long that an interrupt would have to wait.
 Reach reach(const EventWatch& events);
 
 /// Dormand and Prince's method for a state whose entries do not affect each other (Separable).

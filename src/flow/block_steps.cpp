@@ -161,7 +161,7 @@ BlockSteps::Stretch BlockSteps::follow(const State& x, double t, double h, const
   std::vector<Task> tasks(groups());
   each_task([&](size_t number, size_t first, size_t last) {
     Task& task = tasks[number];
-    Desk desk(passages_.none_left() ? 0 : items_);
+    Desk desk(passages_.all_passed() ? 0 : items_);
     for (size_t b = first; b < last; ++b) {
       Block block = this->block(b);
       if (!known_) load(x, t, block, task.evaluated);
@@ -235,7 +235,7 @@ bool BlockSteps::follow(Desk& desk, double t, double h, const Limits& limits, Bl
       rejected = true;
       continue;
     }
-    if (!passages_.none_left()) locate(desk, begin, count, t + done, step, task.passed);
+    if (!passages_.all_passed()) locate(desk, begin, count, t + done, step, task.passed);
     if (clock_) {
       sums.begin = done;
       sums.length = step;
@@ -309,7 +309,7 @@ void BlockSteps::nudge(double t, double growth, State& x_new) {
     return std::accumulate(slopes, slopes + block.count, 0.0);
   });
   const double h = growth / rate;
-  const bool look = h > 0 && !passages_.none_left();
+  const bool look = h > 0 && !passages_.all_passed();
   std::vector<std::vector<Passed>> passed(groups());
   each_task([&](size_t task, size_t first, size_t last) {
     std::vector<double> before(look ? items_ * block_ : 0);

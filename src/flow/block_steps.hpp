@@ -91,7 +91,7 @@ class BlockSteps {
   [[nodiscard]] std::size_t entry(std::size_t place) const {
     return order_.empty() ? place : order_[place];
   }
-  /// Number of the item i that may pass at a place.
+  /// Index, among all items, of item i of the entry at a place.
   [[nodiscard]] std::size_t item(std::size_t i, std::size_t place) const {
     return i * x_.size() + entry(place);
   }

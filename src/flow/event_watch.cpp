@@ -61,7 +61,10 @@ void EventWatch::cross(std::size_t event, StateView x, double time, Values value
   if (prominence_[event] == 0) return fire(event, time, x, time, values);
   Watch& watch = watches_[event];
   watch.time = time;
-  watch.value = std::max(values[event], std::numeric_limits<double>::min());  // starts here
+  watch.value = std::max(values[event], std::numeric_limits<double>::min());  // positive, because
+                                                                              // the event function
+                                                                              // has just changed
+                                                                              // its sign here
   const double here = height(event, x, time);
   if (!std::isfinite(here) || (watch.candidate >= 0 && !(here < watch.height))) return;
   watch.candidate = time;
@@ -151,7 +154,7 @@ EventWatch::Found EventWatch::find(double t, double h, StateView x_new, double t
       continue;
     }
     if (!probe) return Found::within;
-    look_at_top(event, t, h, after[event], probe);
+    check_top(event, t, h, after[event], probe);
     found = true;
   }
   if (found) return Found::located;
@@ -165,8 +168,8 @@ double EventWatch::locate(std::size_t event, double t, double h, double value_ne
   return bracket(event, t, h, value_new, probe).second;
 }
 
-void EventWatch::look_at_top(std::size_t event, double t, double h, double value_new,
-                             const Probe& probe) {
+void EventWatch::check_top(std::size_t event, double t, double h, double value_new,
+                           const Probe& probe) {
   Watch& watch = watches_[event];
   const double part = bracket(event, t, h, value_new, probe).first;
   const double time = t + part * h;

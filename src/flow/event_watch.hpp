@@ -99,7 +99,7 @@ class EventWatch {
                               const Probe& probe);
   /// Checks the candidate against the largest height within the step, because at the end of the
   /// step the height may be too low again.
-  void look_at_top(std::size_t event, double t, double h, double value_new, const Probe& probe);
+  void check_top(std::size_t event, double t, double h, double value_new, const Probe& probe);
   /// Neighbouring fractions of the step between which the event function changes its sign.
   [[nodiscard]] std::pair<double, double> bracket(std::size_t event, double t, double h,
                                                   double value_new, const Probe& probe);

@@ -282,9 +282,9 @@ bool FlowDriver::steady(double h) {
 
 double FlowDriver::tighten_near_noise_floor(double norm, double h) {
   // Near a steady state, stability limits the step of an explicit method to about 3 over the
-  // fastest rate, and the state fluctuates within the tolerances: the right-hand side never falls
-  // below the tolerances times the fastest rate. The tolerances are therefore tightened near that
-  // level; at the stability limit this costs next to nothing.
+  // fastest rate. The state then fluctuates within the tolerances, and the right-hand side never
+  // falls below the tolerances times the fastest rate. The tolerances are therefore tightened near
+  // that level; at the stability limit this costs next to nothing.
   Tolerance& tolerance = in_->tolerance;
   // With the root-mean-square norm, a single entry may err by the square root of the number of
   // entries.
@@ -317,7 +317,7 @@ bool FlowDriver::stuck() {
 // ---- events and passages
 
 bool FlowDriver::extend(double h) {
-  const bool wanted = x_.size() <= kLargestExtended || !in_->passages.none_left();
+  const bool wanted = x_.size() <= kLargestExtended || !in_->passages.all_passed();
   if (!in_->extended)
     in_->extended = wanted && in_->stepper->extend(x_, now(), h, x_new_, in_->between);
   return *in_->extended;
@@ -356,7 +356,7 @@ StateView FlowDriver::probe(double part, double h) {
 
 bool FlowDriver::find_passages(double h, double t_new) {
   Passages& passages = in_->passages;
-  if (passages.none_left()) return false;
+  if (passages.all_passed()) return false;
   Stepper& stepper = *in_->stepper;
   if (const std::vector<Passed>* passed = stepper.passed()) {
     passages.note(*passed);

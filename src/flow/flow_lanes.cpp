@@ -97,7 +97,7 @@ bool FlowLanes::Group::stop_if_interrupted() {
   if (!stop) return false;
   bank_->leave();
   for (LaneFlow& flow : queue_.flows)
-    if (flow.under_way()) flow.end(interrupted_at(flow.control.at.t, at_time(flow.control.at.t)));
+    if (flow.is_running()) flow.end(interrupted_at(flow.control.at.t, at_time(flow.control.at.t)));
   return true;
 }
 
@@ -203,12 +203,12 @@ std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
   return drivers;
 }
 
-bool flow_lanes_take(const std::string& method, bool may_stop_early) {
+bool supports_flow_lanes(const std::string& method, bool may_stop_early) {
   return flow_method(method).has_lanes() && !may_stop_early;
 }
 
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early) {
-  return system.capabilities().in_lanes && flow_lanes_take(method, may_stop_early);
+  return system.capabilities().in_lanes && supports_flow_lanes(method, may_stop_early);
 }
 
 }  // namespace popflow

@@ -12,7 +12,7 @@ namespace popflow {
 
 /// Whether flows by this method are integrated in lanes if the System has lanes. Flows that may
 /// stop early (steady or stuck) are integrated one by one.
-bool flow_lanes_take(const std::string& method, bool may_stop_early);
+bool supports_flow_lanes(const std::string& method, bool may_stop_early);
 /// Whether flows of this System can be integrated in lanes by this method.
 bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
 

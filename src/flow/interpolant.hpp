@@ -32,7 +32,7 @@ class Interpolant {
   /// Error estimate for a root: its distance from the root of the polynomial of one degree less.
   /// That polynomial passes through all nodes but the first or the last, whichever gives the larger
   /// distance.
-  [[nodiscard]] double doubt_of_root(double root) const {
+  [[nodiscard]] double root_error(double root) const {
     const std::size_t last = nodes_.size() - 1;
     const bool without_first = root - nodes_.front() > nodes_.back() - root;
     double term = divided_[last];

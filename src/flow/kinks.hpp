@@ -7,7 +7,7 @@
 namespace popflow {
 
 /// Point at which steps from t must end next: the target, or the last number before a kink of the
-/// learning rate, because the right-hand side is smooth only up to there.
+/// learning rate. The right-hand side is smooth up to this point.
 inline double stop_before_kink(const Capability<Training>& training, double t, double target) {
   if (!training) return target;
   const double kink = training->next_kink(t);

@@ -47,7 +47,7 @@ void LaneBank::step() {
     add_reached(queue_.passages, awaited_, passing_, seen_);
   }
   const bool called = pace_.judge(steps_.error, steps_.factor, seen_, steps_.h);
-  if (called || queue_.extrema) look_at_steps();
+  if (called || queue_.extrema) examine_steps();
   std::copy_n(pace_.row(LanePace::t), kLanes, steps_.t.data());
   steps_.accept(pace_.row(LanePace::taken));
   if (called) replace();
@@ -55,7 +55,7 @@ void LaneBank::step() {
 
 void LaneBank::fill(std::size_t lane) {
   std::size_t& next = queue_.next;
-  while (next < queue_.end && !queue_.flows[next].under_way()) ++next;
+  while (next < queue_.end && !queue_.flows[next].is_running()) ++next;
   in_lane_[lane] = next < queue_.end ? next++ : kNone;
   if (in_lane_[lane] == kNone) {
     pace_.idle(lane, steps_.h);  // an idle lane continues to compute with old values, to no effect
@@ -106,7 +106,7 @@ void LaneBank::begin_fresh() {
            .steps_left = flow.options.max_steps - flow.counts.accepted - flow.counts.rejected,
            .interval = flow.interval},
           steps_.h);
-      if (pace_.may_go_on(lane)) continue;
+      if (pace_.can_step(lane)) continue;
       end_stuck(lane);
       leave(lane);
       fill(lane);
@@ -137,12 +137,12 @@ void LaneBank::leave(std::size_t lane) {
   --moving_;
 }
 
-void LaneBank::look_at_steps() {
+void LaneBank::examine_steps() {
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (pace_.at(LanePace::taken, lane) != 0) {
       const bool extremum = queue_.extrema && extremum_in(lane);
       if (!extremum && seen_.at(0, lane) == 0) continue;
-      look_within(lane);
+      locate_within(lane);
       watch(lane);
     } else if (pace_.at(LanePace::examine, lane) != 0 && pace_.at(LanePace::finite, lane) == 0) {
       LaneFlow& flow = flow_in(lane);
@@ -171,7 +171,7 @@ void LaneBank::replace() {
       load(lane);
       continue;
     }
-    if (!arrived && !flow.ended && !pace_.may_go_on(lane)) end_stuck(lane);
+    if (!arrived && !flow.ended && !pace_.can_step(lane)) end_stuck(lane);
     if (!arrived && !flow.ended) continue;
     leave(lane);
     // The method has evaluated a slope at the end that is not used.
@@ -205,7 +205,7 @@ void LaneBank::watch(std::size_t lane) {
   for (std::size_t item = 0; item < queue_.passages; ++item)
     awaited_.at(item, lane) = item < items && !flow.passages.passed(item) ? 1 : 0;
   any_awaited_ = std::any_of(in_lane_.begin(), in_lane_.end(), [&](std::size_t i) {
-    return i != kNone && !queue_.flows[i].passages.none_left();
+    return i != kNone && !queue_.flows[i].passages.all_passed();
   });
 }
 
@@ -216,7 +216,7 @@ bool LaneBank::extremum_in(std::size_t lane) {
   return !flow_in(lane).events.quiet(t_new, known.first(queue_.events), known.last(queue_.events));
 }
 
-void LaneBank::look_within(std::size_t lane) {
+void LaneBank::locate_within(std::size_t lane) {
   LaneFlow& flow = flow_in(lane);
   const double t = pace_.at(LanePace::t_before, lane);
   const double t_new = pace_.now(lane);
@@ -233,7 +233,7 @@ void LaneBank::look_within(std::size_t lane) {
   while (flow.events.find(t, h, {within_.x_new, {}}, t_new, probe, known) ==
          EventWatch::Found::located) {
   }
-  if (!flow.passages.none_left())
+  if (!flow.passages.all_passed())
     flow.passages.find({within_.x, {}}, t, h, {within_.x_new, {}}, t_new, probe,
                        within_.degree() > 5 ? std::optional(flow.options.rtol) : std::nullopt);
 }

@@ -59,7 +59,7 @@ class LaneBank {
   /// Stores the state of the lane back into its flow.
   void leave(std::size_t lane);
   /// Examines the steps just tried in the lanes that need it.
-  void look_at_steps();
+  void examine_steps();
   /// Gives the lanes of flows that arrived or failed to the next flows.
   void replace();
   /// Records why the lane's flow cannot take another step.
@@ -68,7 +68,7 @@ class LaneBank {
   void watch(std::size_t lane);
   /// Whether an extremum may have happened in the last step of the lane's flow.
   [[nodiscard]] bool extremum_in(std::size_t lane);
-  void look_within(std::size_t lane);
+  void locate_within(std::size_t lane);
 
   const LaneFormulas& formulas_;
   LaneQueue& queue_;

@@ -48,7 +48,7 @@ struct LaneFlow {
   bool ended = false;
 
   /// Whether the flow has not reached its target and has not ended.
-  [[nodiscard]] bool under_way() const { return !ended && control.at.t < target; }
+  [[nodiscard]] bool is_running() const { return !ended && control.at.t < target; }
   void end(Outcome how) {
     outcome = std::move(how);
     ended = outcome.kind != Outcome::Kind::interrupted;

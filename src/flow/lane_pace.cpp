@@ -132,7 +132,7 @@ bool LanePace::judge(const LaneRows& error, const LaneRows& factor, const LaneRo
   return called;
 }
 
-bool LanePace::may_go_on(std::size_t lane) const {
+bool LanePace::can_step(std::size_t lane) const {
   return at(steps_left, lane) >= 1 &&
          at(length, lane) >= smallest_step(at(t, lane), at(jumps, lane) != 0);
 }

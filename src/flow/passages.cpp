@@ -133,8 +133,8 @@ namespace {
 constexpr double kSmallerByHalf = 8;
 constexpr int kMostHalvings = 6;
 
-/// Part of a step with the items that pass in it: their indices among all items, and an estimate of
-/// the error of the polynomial over twice this part, as a fraction of the step.
+/// Part of a step with the items that pass in it. Each item has its index among the passing items
+/// and an estimate of the polynomial's error over twice this part, as a fraction of the step.
 struct Stretch {
   double begin, end;
   int halvings;
@@ -190,7 +190,7 @@ void Passages::locate_closely(double t, double h, double error,
       }
       const double part = first_root(nodes, values);
       times_[passing[k]] = t + part * h;
-      const double doubt = Interpolant<kNodes>(nodes, values).doubt_of_root(part);
+      const double doubt = Interpolant<kNodes>(nodes, values).root_error(part);
       if (doubt > error && doubt < before / kSmallerByHalf && here.halvings < kMostHalvings)
         (part <= middle ? first : second).items.push_back({k, doubt});
     }

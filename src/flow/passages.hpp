@@ -44,7 +44,7 @@ class Passages {
   void restore(StateView x, double t, std::span<const double> times);
 
   /// Whether every item has passed.
-  [[nodiscard]] bool none_left() const { return left_ == 0; }
+  [[nodiscard]] bool all_passed() const { return left_ == 0; }
   /// Moves the trajectory to x_new. If items pass in this step, keeps the previous point and
   /// returns true; locate the items before the next call.
   bool step_to(StateView x_new, double t_new);

@@ -68,7 +68,7 @@ Ensemble look_at(const std::vector<std::string>& files) {
   Ensemble ensemble;
   std::vector<Part>& parts = ensemble.parts;
   for (const std::string& path : files) {
-    look_for_signals();
+    throw_if_interrupted();
     parts.push_back(read_part(path));
     require_same_ensemble(parts.front().file, parts.back().file);
   }
@@ -94,7 +94,7 @@ void require_same_shared(const StoredFile& first, const StoredFile& other) {
   for (const PlacedVariable& variable : variables_of(first.layout())) {
     if (is_of_runs(variable)) continue;
     if (same_numbers(first, {variable.path}, other, {variable.path}, variable.count(),
-                     variable.variable->type, look_for_signals))
+                     variable.variable->type, throw_if_interrupted))
       continue;
     const bool of_problem = variable.path.starts_with("problem/");
     throw InputError("'" + other.path() + "' and '" + first.path() + "' differ in '" +
@@ -184,7 +184,7 @@ TrajectoryFile write_whole(const Ensemble& ensemble, const MergeOptions& options
     output->value = options.output;
   describe_ending(layout, ending_of(ensemble, outcomes_of(layout)));
   require_disk(options.output, file_bytes(layout), "");
-  look_for_signals();
+  throw_if_interrupted();
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
   const std::vector<PlacedVariable> variables = variables_of(first.layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {

@@ -22,7 +22,7 @@ std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
                                         const Catalogue& catalogue) {
   std::vector<SweepPart> parts;
   for (const std::string& path : files) {
-    look_for_signals();
+    throw_if_interrupted();
     const DataFile file(path);
     if (kind_of(file) != FileKind::sweep)
       throw InputError("'" + path + "' is not a sweep of popflow, but '" + files.front() +

@@ -25,7 +25,7 @@ std::size_t FilePart::ended(std::uint64_t unit) const {
 std::vector<Owner> find_owners(const FileParts& parts, std::uint64_t units, bool begun) {
   std::vector<Owner> owners(units);
   for (std::uint32_t p = 0; p < parts.size(); ++p) {
-    look_for_signals();
+    throw_if_interrupted();
     for (std::uint64_t unit = 0; unit < parts[p]->places.size(); ++unit) {
       const std::size_t ended = parts[p]->ended(unit);
       if (ended == 0 && !begun) continue;
@@ -101,7 +101,7 @@ bool same_unit(const FilePart& a, std::uint64_t in_a, const FilePart& b, std::ui
     if (of.of_runs && !(a.has_ended(in_a, run) && b.has_ended(in_b, run))) continue;
     if (!same_numbers(a.file, {variable.path, in_a * width + run * piece}, b.file,
                       {variable.path, in_b * width + run * piece}, piece, variable.variable->type,
-                      look_for_signals))
+                      throw_if_interrupted))
       return false;
   }
   return true;
@@ -118,7 +118,7 @@ void require_same_overlaps(const FileParts& parts, const std::vector<Owner>& own
     for (std::uint64_t unit = 0; unit < part.places.size(); ++unit) {
       const Owner& owner = owners[part.places[unit]];
       if (owner.part == p || owner.nobody() || part.ended(unit) == 0) continue;
-      look_for_signals();
+      throw_if_interrupted();
       const FilePart& its = *parts[owner.part];
       for (const UnitVariable& of : variables)
         if (!same_unit(part, unit, its, owner.unit, of))
@@ -136,7 +136,7 @@ void copy_units(const FileParts& parts, const std::vector<Owner>& owners, const 
       std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(row, 1));
   const std::span<const Owner> all(owners);
   for (std::size_t first = 0; first < all.size(); first += at_a_time) {
-    look_for_signals();
+    throw_if_interrupted();
     copy_piece(parts, all.subspan(first, std::min(at_a_time, all.size() - first)), name, type,
                width, first, to);
   }
@@ -144,7 +144,7 @@ void copy_units(const FileParts& parts, const std::vector<Owner>& owners, const 
 
 void copy_whole(const StoredFile& from, const PlacedVariable& variable, TrajectoryFile& to) {
   copy_numbers(from, {variable.path}, to, {variable.path}, variable.count(),
-               variable.variable->type, look_for_signals);
+               variable.variable->type, throw_if_interrupted);
 }
 
 }  // namespace popflow

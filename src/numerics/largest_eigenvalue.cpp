@@ -27,7 +27,7 @@ LargestEigenvalue largest_eigenvalue(
   LargestEigenvalue found;
   Eigen::Map<Eigen::VectorXd> first(start.data(), static_cast<Index>(n));
   const double norm = n > 0 ? first.norm() : 0;
-  if (!(norm > 0)) {  // a space without directions
+  if (!(norm > 0)) {  // no direction to search
     found.converged = norm == 0;
     return found;
   }

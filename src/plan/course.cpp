@@ -77,7 +77,7 @@ std::string rounded_end_note(const Parameters& given, const ModePlan& mode, doub
          ": the end is t = " + text::rounded(end);
 }
 
-void refuse_countless(const ModePlan& mode, double end, const System& system) {
+void require_countable_steps(const ModePlan& mode, double end, const System& system) {
   const auto* sde = std::get_if<SdePlan>(&mode);
   if (sde == nullptr || step_length(mode) > 0) return;
   const double dt = sde->driver.dt, eta = sde->driver.learning_rate;

@@ -30,6 +30,6 @@ std::string rounded_end_note(const Parameters& given, const ModePlan& mode, doub
 
 /// Throws UsageError if the run has too many steps to be counted. Sampled noise of an SDE also
 /// counts the steps of the learning rate, because each of them has its own samples.
-void refuse_countless(const ModePlan& mode, double end, const System& system);
+void require_countable_steps(const ModePlan& mode, double end, const System& system);
 
 }  // namespace popflow

@@ -24,13 +24,13 @@ struct FlowPlan {
 /// Plan of the flow with Gaussian noise.
 struct SdePlan {
   const SdeMethod* method = nullptr;
-  SdeDriver::Options driver = {};  ///< of run 0, without hooks
+  SdeDriver::Options driver = {};  ///< options of run 0, without hooks
   bool lanes = false;
 };
 
 /// Plan of training on samples.
 struct SgdPlan {
-  SgdDriver::Options driver = {};  ///< of run 0, without hooks
+  SgdDriver::Options driver = {};  ///< options of run 0, without hooks
 };
 
 /// Plan of the dynamics, as far as the options determine it. `lanes` is false until the System is

@@ -12,7 +12,7 @@ namespace popflow {
 namespace {
 
 /// Whether lanes are used. `any`: the system has lanes; `by_itself`: --kernel auto selects them.
-bool takes_lanes(const Parameters& options, bool any, bool by_itself, const std::string& whose) {
+bool uses_lanes(const Parameters& options, bool any, bool by_itself, const std::string& whose) {
   const std::string& kernel = options.word("kernel");
   if (kernel == "lanes" && !any)
     throw UsageError("--kernel lanes: no SIMD lanes exist for " + whose + "; use auto or scalar");
@@ -30,13 +30,13 @@ void complete(FlowPlan& flow, const Parameters& options, const System& system, d
                               : can.in_lanes.why_not().empty()
                                   ? ""
                                   : " (" + can.in_lanes.why_not() + ")";
-  flow.lanes = takes_lanes(options, has_flow_lanes(system, flow.driver.method, flow.may_stop_early),
-                           asked == Asked::in_sweep, "the flow of " + system.info().name + why_not);
+  flow.lanes = uses_lanes(options, has_flow_lanes(system, flow.driver.method, flow.may_stop_early),
+                          asked == Asked::in_sweep, "the flow of " + system.info().name + why_not);
 }
 
 void complete(SdePlan& sde, const Parameters& options, const System& system) {
-  sde.lanes = takes_lanes(options, has_noisy_lanes(system, sde.driver), true,
-                          "the noise of " + system.info().name + " with these options");
+  sde.lanes = uses_lanes(options, has_noisy_lanes(system, sde.driver), true,
+                         "the noise of " + system.info().name + " with these options");
 }
 
 /// Bytes of the state fields of one save.
@@ -65,7 +65,7 @@ RunPlan plan_run(const Parameters& options, const System& system, Asked asked) {
   RunPlan plan;
   plan.mode = mode_plan(options);
   plan.course = course_of(options, plan.mode, [&] { return default_end(system); });
-  refuse_countless(plan.mode, plan.course.end, system);
+  require_countable_steps(plan.mode, plan.course.end, system);
   if (auto* flow = std::get_if<FlowPlan>(&plan.mode))
     complete(*flow, options, system, plan.course.end, asked);
   else if (auto* sde = std::get_if<SdePlan>(&plan.mode))
@@ -88,7 +88,7 @@ bool cell_in_lanes(const FlowPlan& flow, const Parameters& options, const System
   const std::string& kernel = options.word("kernel");
   return kernel == "lanes" ||
          (kernel == "auto" && info.flow_in_lanes &&
-          flow_lanes_take(flow.driver.method, flow.may_stop_early) && info.flow_in_lanes(own));
+          supports_flow_lanes(flow.driver.method, flow.may_stop_early) && info.flow_in_lanes(own));
 }
 
 double bytes_of_states(const RunPlan& plan, const System& system) {

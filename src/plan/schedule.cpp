@@ -111,7 +111,7 @@ Schedule rounded_saves(const Parameters& options, double asked_end, double step)
 
 bool settle_spacing(Parameters& options, double t_end, double first_stage) {
   if (options.word("save-spacing") != "auto") return false;
-  constexpr double kMuchLonger = 30;  // than the first stage
+  constexpr double kMuchLonger = 30;  // ratio of the end to the first stage
   constexpr double kBeginning = 0.01;
   const bool logarithmic =
       !options.has("save-at") && first_stage > 0 && t_end >= kMuchLonger * first_stage;

@@ -151,7 +151,7 @@ std::string drawn(const Chart& chart, const Look& look) {
 std::string sparkline(const std::vector<double>& values, std::size_t width, const Look& look) {
   static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::string_view kPlain = "_.-=+*#@";
-  const Scale scale = scale_of(values, asks_for_logarithm(values));
+  const Scale scale = scale_of(values, needs_logarithm(values));
   const bool flat = spread_of(values) <= kRounding;
   const std::size_t count = std::min(width, values.size());
   std::string text;

@@ -103,7 +103,7 @@ class Key {
 };
 
 /// One character that shows two cells, one above the other.
-std::string two_places(int above, int below) {
+std::string two_cells(int above, int below) {
   const auto code = [](int colour, int base) {
     return colour < 0 ? std::to_string(base + 9)
                       : std::to_string(base + 8) + ";5;" + std::to_string(colour);
@@ -163,8 +163,8 @@ std::string drawn(const HeatMap& map, const Look& look) {
       if (!halves)
         text += key.character(value(top, column));
       else
-        text += two_places(key.colour(value(top, column)),
-                           top + 1 < places ? key.colour(value(top + 1, column)) : -1);
+        text += two_cells(key.colour(value(top, column)),
+                          top + 1 < places ? key.colour(value(top + 1, column)) : -1);
     }
     text += "\n";
   }

@@ -13,7 +13,7 @@ struct MapAxis {
   std::vector<std::string> labels;
 };
 
-/// A number or a word at each point of a grid.
+/// Map with a number or a word at each point of a grid.
 struct HeatMap {
   std::string title;
   MapAxis down, across;            ///< `down` grows upwards, like the axis of a figure

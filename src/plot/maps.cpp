@@ -94,8 +94,8 @@ std::string over_one_axis(const DataFile& file, const Along& axis, const std::st
       rows.push_back({axis.labels[i], values.together(i * each, each)});
     return text::columns(rows, 0);
   }
-  const bool log_x = options.logarithmic('x', asks_for_logarithm(x) || spaced_by_factors(x));
-  const bool log_y = options.logarithmic('y', asks_for_logarithm(numbers));
+  const bool log_x = options.logarithmic('x', needs_logarithm(x) || spaced_by_factors(x));
+  const bool log_y = options.logarithmic('y', needs_logarithm(numbers));
   // Sampled and listed values need not be sorted.
   std::vector<std::size_t> order(x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -137,7 +137,7 @@ std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t
       for (std::size_t i = 0; i < axes.size(); ++i) cell = cell * axes[i].labels.size() + place[i];
       cells.push_back(numbers[cell]);
     }
-  const bool logarithmic = options.log ? *options.log != "none" : asks_for_logarithm(numbers);
+  const bool logarithmic = options.log ? *options.log != "none" : needs_logarithm(numbers);
   return drawn(HeatMap{title, down.of_map(), across.of_map(), cells, values.words(),
                        values.words().empty() && logarithmic},
                look);

@@ -24,10 +24,13 @@ struct PictureOptions {
   }
 };
 
-/// Draws a popflow file with characters: lines over time for a run, bands over the runs of an
-/// ensemble, means of the rungs of a comparison, lines or maps of a sweep, verdicts of a comparison
-/// of sweeps. Throws InputError for any other file, and UsageError for a variable that the file
-/// does not have.
+/// Draws a popflow file with characters:
+///
+/// - run: lines over time; ensemble: bands over its runs
+/// - comparison: means of its rungs; comparison of sweeps: verdicts
+/// - sweep: lines or maps
+///
+/// Throws InputError for any other file, and UsageError for a variable that the file does not have.
 std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
                     const Look& look);
 

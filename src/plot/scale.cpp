@@ -93,7 +93,7 @@ std::vector<Tick> Scale::ticks(std::size_t most) const {
   return ticks;
 }
 
-bool asks_for_logarithm(const std::vector<double>& values) {
+bool needs_logarithm(const std::vector<double>& values) {
   for (const double value : values)
     if (std::isfinite(value) && !(value > 0)) return false;
   const Extent extent = extent_of(values, true);

@@ -34,7 +34,7 @@ class Scale {
 
 /// Whether the numbers spread so widely that only a logarithmic axis shows all of them. The numbers
 /// must be above 0; numbers within rounding of the largest are ignored.
-bool asks_for_logarithm(const std::vector<double>& values);
+bool needs_logarithm(const std::vector<double>& values);
 
 /// Whether the places were chosen at equal ratios. Needs at least four places, all above 0.
 bool spaced_by_factors(std::vector<double> places);

@@ -19,7 +19,8 @@ namespace {
 /// Width of the sparklines for observables without a chart.
 constexpr std::size_t kSparkline = 30;
 
-/// Values recorded at the saves, of every run that did not diverge, as far as it got.
+/// Values that were recorded at the saves, for every run that did not diverge, up to the end of the
+/// run.
 class Recorded {
  public:
   explicit Recorded(const DataFile& file) : file_(file), time_(read("time")) {
@@ -215,7 +216,7 @@ Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
                const PictureOptions& options, bool x_in_decades) {
   const std::vector<double> x = all_of(lines, true), y = all_of(lines, false);
   const bool log_x = options.logarithmic('x', x_in_decades);
-  const bool log_y = options.logarithmic('y', asks_for_logarithm(y));
+  const bool log_y = options.logarithmic('y', needs_logarithm(y));
   return {std::move(title),   std::move(x_name), std::move(lines), {},
           scale_of(x, log_x), scale_of(y, log_y)};
 }

@@ -2,10 +2,14 @@
 
 // Loops that the compiler does not vectorise are written once, in files *_lanes.inc. A source
 // includes such a file several times, each time with another POPFLOW_WIDTH (64-bit numbers per
-// vector): 2 for the baseline, 4 between POPFLOW_BEGIN_AVX2 and POPFLOW_END_VERSION, and 8 between
-// POPFLOW_BEGIN_AVX512 and POPFLOW_END_VERSION. All versions are bit-for-bit identical: the result
-// in a lane does not depend on the number of lanes, and multiplications and additions are never
-// fused (-ffp-contract=off).
+// vector):
+//
+// - 2 for the baseline
+// - 4 between POPFLOW_BEGIN_AVX2 and POPFLOW_END_VERSION
+// - 8 between POPFLOW_BEGIN_AVX512 and POPFLOW_END_VERSION
+//
+// All versions are bit-for-bit identical: the result in a lane does not depend on the number of
+// lanes, and multiplications and additions are never fused (-ffp-contract=off).
 #if defined(__clang__)
 #define POPFLOW_BEGIN_AVX2 \
   _Pragma("clang attribute push(__attribute__((target(\"avx2\"))), apply_to = function)")

@@ -67,8 +67,8 @@ std::string Counted::note() const {
          "diverged and " + (left_out_ == 1 ? "is" : "are") + " left out";
 }
 
-std::string numbers_of_words(const DataFile& file, const std::string& name,
-                             const std::function<bool(std::size_t)>& counts) {
+std::string count_words(const DataFile& file, const std::string& name,
+                        const std::function<bool(std::size_t)>& counts) {
   if (!file.has_dataset(name)) return "";
   auto words = text::split_words(attribute(file, name, "flag_meanings"));
   // Earlier versions used two words for the flag value of a run that has not ended; neither shows

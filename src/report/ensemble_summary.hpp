@@ -32,8 +32,8 @@ class Counted {
 
 /// Counts the words of a variable over the runs for which `counts` is true; example: "30 complete,
 /// 2 diverged". Runs of an interrupted file that have not ended are "unfinished", not "running".
-std::string numbers_of_words(const DataFile& file, const std::string& name,
-                             const std::function<bool(std::size_t)>& counts);
+std::string count_words(const DataFile& file, const std::string& name,
+                        const std::function<bool(std::size_t)>& counts);
 
 /// Text such as "boosted in 31 of 32 runs (median t = 120)".
 std::string events_of_runs(const DataFile& file, std::size_t runs, const Counted& counted);

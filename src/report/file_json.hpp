@@ -6,9 +6,13 @@
 
 namespace popflow {
 
-/// Contents of a popflow file as JSON: its attributes; for every group its attributes, dimensions
-/// and variables (without their numbers, for which programs read HDF5); for a run its events, by
-/// name and time. Numbers that are not finite are null.
+/// Contents of a popflow file as JSON:
+///
+/// - attributes of the file
+/// - attributes, dimensions and variables of every group; programs read their numbers by HDF5
+/// - for a run its events, by name and time
+///
+/// Numbers that are not finite are null.
 std::string file_json(const DataFile& file);
 
 }  // namespace popflow

@@ -319,12 +319,12 @@ std::string summarize(const DataFile& file) {
   const Counted counted = runs > 1 ? Counted(file) : Counted();
   const auto everyone = [](std::size_t) { return true; };
   if (runs > 0)
-    add(above, "runs", std::to_string(runs) + ": " + numbers_of_words(file, "status", everyone));
+    add(above, "runs", std::to_string(runs) + ": " + count_words(file, "status", everyone));
   add(above, "events", runs > 1 ? events_of_runs(file, runs, counted) : events(file));
   add(above, "stage", stages(file, counted));
   add_passages(file, above, runs, counted);
   add(above, "outcome",
-      runs > 0 ? numbers_of_words(file, "outcome", counted) : attribute(file, "", "outcome"));
+      runs > 0 ? count_words(file, "outcome", counted) : attribute(file, "", "outcome"));
   Rows below;
   add(below, "evaluations", count(file, "statistics/rhs_evaluations"));
   add(below, "steps", steps(file));

@@ -8,10 +8,13 @@
 
 namespace popflow {
 
-/// Summary of a run for people, made from its file alone: system, status, times, parameters that
-/// differ from their defaults, sizes, constants, events, first and last values of the observables,
-/// drifts of the invariants, steps, wall time, the file. Throws InputError if the file is not the
-/// file of a run.
+/// Summary of a run for people, made from its file alone:
+///
+/// - system, status, times, parameters that differ from their defaults, sizes and constants
+/// - events, first and last values of the observables, drifts of the invariants
+/// - steps, wall time and the file
+///
+/// Throws InputError if the file is not the file of a run.
 std::string summarize(const DataFile& file);
 
 /// Warnings about the end of a run: counts of failures, and stages of a training that did not

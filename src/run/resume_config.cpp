@@ -267,7 +267,7 @@ TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
   const Scope root{layout};
   const auto copy_all = [&](const Scope& scope, const std::string& group) {
     for (const VariableSpec& variable : scope.group.variables) {
-      look_for_signals();
+      throw_if_interrupted();
       const std::string name = join(group, variable.name);
       require_as_laid_out(old, scope, variable, name);
       copy(old, file, variable, name);
@@ -277,7 +277,7 @@ TrajectoryFile extend_file(const std::string& path, GroupSpec layout) {
   for (const GroupSpec& group : layout.groups)
     if (group.name != "problem") copy_all({group, &root}, group.name);
   file.sync();
-  look_for_signals();
+  throw_if_interrupted();
   const std::filesystem::perms permissions = std::filesystem::status(target).permissions();
   file.publish(true);
   std::error_code ignored;  // some file systems have no permissions

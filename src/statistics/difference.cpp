@@ -60,13 +60,13 @@ struct Reach {
   double p_value = 1;
 };
 
-/// Returns the smaller of two estimates of the half-width: the bootstrap's quantile of the largest
-/// z over time; and the quantile of Gaussian paths plus the excess of the bootstrap over Student's
-/// t at a single time. `beyond` is the largest |z| without its allowance.
+/// Returns the smaller of two estimates of the half-width. The first is the bootstrap's quantile of
+/// the largest z over time. The second is the quantile of Gaussian paths plus the excess of the
+/// bootstrap over Student's t at a single time. `beyond` is the largest |z| without its allowance.
 ///
 /// The first estimate is up to twice too large for a few runs: resampling gives few distinct draws,
 /// some of which hardly scatter at some time. The second scales the excess from a single time to
-/// all times by 2 q^2 + 1, because skewness moves a quantile q by an amount proportional to it
+/// all times by 2 q^2 + 1, because skewness moves a quantile q in proportion to this number
 /// (allowance()).
 Reach reach(const Extremes& redrawn, const PathExtent& extent, const std::vector<double>& z,
             double beyond, double level) {

@@ -17,9 +17,9 @@ struct Estimate {
 /// First minus second, with degrees of freedom by Welch and Satterthwaite.
 Estimate minus(const Estimate& first, const Estimate& second);
 
-/// Order p of signed errors e = c eta^p (1 + b eta/eta_max), where eta_max is the largest rate: a
-/// leading and a next term, whose sum lies between half and twice the leading term. The interval of
-/// p contains the orders at which chi^2, minimised over c and b, exceeds its minimum by no more
+/// Order p of signed errors e = c eta^p (1 + b eta/eta_max), where eta_max is the largest rate. The
+/// sum of the leading and the next term lies between half and twice the leading term. The interval
+/// of p contains the orders at which chi^2, minimised over c and b, exceeds its minimum by no more
 /// than its quantile.
 ///
 /// If no single power fits, a term of third order, of the size of b^2 at this p, is allowed and

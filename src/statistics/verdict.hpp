@@ -46,7 +46,7 @@ Verdict undecided(Verdict::Reason reason);
 Verdict verdict(const Difference& difference, double margin, double level, std::size_t runs,
                 std::size_t least = 2);
 
-/// Whether a p-value rejects at the level, with a tolerance. p-values of permutations may be
+/// Whether a p-value rejects at the level, with a tolerance. A p-value of permutations may be
 /// exactly 1 - level, which rounding moves to either side (1 - 0.9 is less than 0.1 in binary).
 bool rejects(double p_value, double level);
 

@@ -36,10 +36,10 @@ struct MeanSquareAlgebra : odeint::range_algebra {
 };
 
 /// Error that is left after the last order, if the orders continue to converge at the last rate.
-/// The estimate of order k is the last difference of its row of the extrapolation table; the
-/// estimate of the previous order is (k + 1)^2 times as large (odeint's step numbers are 2, 4, 6,
-/// ...). If the orders converge slowly, because the step is long for the flow, the estimate of the
-/// last order alone is far too small.
+/// The estimate of order k is the last difference of its row of the extrapolation table. The
+/// estimate of the previous order is (k + 1)^2 times as large, because odeint's step numbers are 2,
+/// 4, 6, ... If the orders converge slowly, because the step is long for the flow, the estimate of
+/// the last order alone is far too small.
 double error_left() {
   const std::size_t k = errors_of_orders.size();
   if (k < 2) return 0;

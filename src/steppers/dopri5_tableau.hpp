@@ -25,8 +25,8 @@ inline constexpr double kTimes[kStages] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 
 inline constexpr double kError[kStages] = {
     71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 
-/// The method's own dense output, of order four: the state after a fraction of a step of length h
-/// from x to x_new, from its seven slopes (Hairer, Norsett and Wanner 1993, II.6).
+/// Dense output that belongs to the method, of order four (Hairer, Norsett and Wanner 1993, II.6).
+/// Returns the state after a fraction of a step of length h from x to x_new, from its seven slopes.
 inline double between(double x, double x_new, double h, const std::array<double, kStages>& slopes,
                       double part) {
   constexpr double kDense[kStages] = {-12715105075.0 / 11282082432,  0,

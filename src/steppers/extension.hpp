@@ -7,8 +7,8 @@
 namespace popflow {
 
 /// Weights of a polynomial over a step (0 to 1), from the states at its ends and the slopes at the
-/// ends and at inner points: value(part) = (1 - end) x(0) + end x(1) + h sum_i slopes[i] f_i, with
-/// the slopes in order of time.
+/// ends and at inner points. With the slopes in order of time, value(part) = (1 - end) x(0) + end
+/// x(1) + h sum_i slopes[i] f_i.
 template <std::size_t kSlopes>
 struct ExtensionWeights {
   double end = 0;

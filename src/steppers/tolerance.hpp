@@ -17,8 +17,8 @@
 namespace popflow {
 
 /// Required accuracy of a step. The error of entry i is measured in units of atol * scale_i + rtol
-/// * |x_i|, with the natural scale of its block; a step is accepted if the norm of these errors is
-/// at most 1.
+/// * |x_i|, where scale_i is the natural scale of its block. A step is accepted if the norm of
+/// these errors is at most 1.
 class Tolerance {
  public:
   Tolerance(const std::vector<StateBlock>& blocks, double rtol, double atol,

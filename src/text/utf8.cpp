@@ -29,9 +29,9 @@ std::size_t character_length(std::string_view text) {
   return forbidden ? 0 : length;
 }
 
-/// Whether the well-formed character is a control character: below U+0020, U+007F to U+009F, or one
-/// that breaks lines or changes the direction of writing (U+200E, U+200F, U+2028 to U+202E, U+2066
-/// to U+2069).
+/// Whether the well-formed character is a control character: below U+0020, U+007F to U+009F, or a
+/// character that breaks lines or changes the direction of writing. The latter are U+200E, U+200F,
+/// U+2028 to U+202E and U+2066 to U+2069.
 bool is_control(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return lead < 0x20 || lead == 0x7F;

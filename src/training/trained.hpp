@@ -14,10 +14,10 @@
 
 namespace popflow {
 
-/// System under a training rule. Its state is the state of the System, then the first moment m and
-/// the second moment u of the rule, each with one entry for each entry of the System's state.
-/// Fields, observables, events and outcomes are those of the System. dx/dt is the flow of the rule
-/// (training/update_rules.hpp).
+/// System under a training rule. Its state is the state of the System, followed by the first moment
+/// m and the second moment u of the rule. Each moment has one entry for each entry of the System's
+/// state. Fields, observables, events and outcomes are those of the System. dx/dt is the flow of
+/// the rule (training/update_rules.hpp).
 class Trained final : public System,
                       public Training,
                       public Events,
@@ -62,8 +62,8 @@ class Trained final : public System,
   /// Whether the rule scales steps by a different factor in each entry.
   [[nodiscard]] bool scales_steps() const { return plan_.rule->has_u || !rates_.empty(); }
   /// Writes the factor by which the rule multiplies each entry of a direction, besides the learning
-  /// rate: the factor on the entry's rate, divided by sqrt(u) + epsilon if the rule has a second
-  /// moment. Returns false if such a rule has no second moment yet.
+  /// rate: the factor on the rate of the entry. If the rule has a second moment, this is divided by
+  /// sqrt(u) + epsilon. Returns false if such a rule has no second moment yet.
   [[nodiscard]] bool step_scales(StateView x, double t, std::span<double> scales) const;
 
   // Capabilities of the System, applied to its part of the state.

@@ -8,7 +8,7 @@ namespace popflow {
 
 namespace {
 
-constexpr std::size_t kNumbers = 7;  // of RuleNumbers
+constexpr std::size_t kNumbers = 7;  // number of parameters in RuleNumbers
 constexpr std::size_t kBatchSize = kNumbers;
 
 }  // namespace

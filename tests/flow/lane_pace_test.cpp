@@ -218,7 +218,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
       flows[lane] = std::make_unique<DrivenFlow>(flow, error_of);
       pace.begin(lane, flow, h);
       const bool goes_on = !flows[lane]->trials.empty();
-      REQUIRE(pace.may_go_on(lane) == goes_on);
+      REQUIRE(pace.can_step(lane) == goes_on);
       if (goes_on) return;
       ++too_short;
     }
@@ -269,7 +269,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
       not_finite += std::isfinite(before.error) ? 0 : 1;
       again += before.flow.control.retry && taken ? 1 : 0;
       if (!last) {
-        REQUIRE(pace.may_go_on(lane));
+        REQUIRE(pace.can_step(lane));
         continue;
       }
       ++over;
@@ -277,7 +277,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
         ++arrived;
         hit += before.h > before.flow.control.length ? 1 : 0;
       } else {
-        REQUIRE(!pace.may_go_on(lane));
+        REQUIRE(!pace.can_step(lane));
         (after.steps_left < 1 ? too_many : too_short) += 1;
       }
       begin(lane);

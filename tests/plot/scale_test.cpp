@@ -65,11 +65,11 @@ TEST_CASE("places spaced by factors are told from those spaced evenly", "[plot][
 }
 
 TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
-  CHECK(asks_for_logarithm({1, 1e-3}));
-  CHECK(asks_for_logarithm({1, NAN, 1e3}));
-  CHECK_FALSE(asks_for_logarithm({1, 100}));
-  CHECK_FALSE(asks_for_logarithm({0, 1, 1000}));
-  CHECK_FALSE(asks_for_logarithm({-1, 1000}));
+  CHECK(needs_logarithm({1, 1e-3}));
+  CHECK(needs_logarithm({1, NAN, 1e3}));
+  CHECK_FALSE(needs_logarithm({1, 100}));
+  CHECK_FALSE(needs_logarithm({0, 1, 1000}));
+  CHECK_FALSE(needs_logarithm({-1, 1000}));
 }
 
 TEST_CASE("what lies within the rounding of the largest is no data for a logarithm",
@@ -92,8 +92,8 @@ TEST_CASE("what lies within the rounding of the largest is no data for a logarit
 }
 
 TEST_CASE("roundings alone ask for no logarithm", "[plot][fast]") {
-  CHECK_FALSE(asks_for_logarithm({6e-33, 0.5, 0.6}));
-  CHECK(asks_for_logarithm({6e-33, 1e-5, 0.6}));
+  CHECK_FALSE(needs_logarithm({6e-33, 0.5, 0.6}));
+  CHECK(needs_logarithm({6e-33, 1e-5, 0.6}));
 }
 
 TEST_CASE("what is nowhere above 0 is on a linear axis", "[plot][fast]") {
