@@ -92,7 +92,7 @@ def test_restart_data_that_are_not_intact_are_refused():
                     file["restart/driver"][slot, 0] += 1
             return damage
 
-        check_refused(["merge", copied(part, change(True))], part, "of run 1 in it no restart data")
+        check_refused(["merge", copied(part, change(True))], part, "run 1 has no checkpoint with a correct checksum")
         # One of two is enough.
         popflow("merge", copied(part, change(False)), "-o", part, "--force", code=0)
 
@@ -118,7 +118,7 @@ def check_each(path, command, out):
         outcomes[ended.code] += 1
         if ended.code == 3:
             check(contents(out) == first, f"without {name} {command} has replaced the output")
-            check("nothing was written" in ended.err or wrong in ended.err, ended.err)
+            check("no file was written" in ended.err or wrong in ended.err, ended.err)
         else:
             popflow("info", out, code=0)
             shutil.copy(path, out)

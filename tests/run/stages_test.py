@@ -89,7 +89,7 @@ def test_files_record_the_stages():
                     data.load()
             check(re.search(r"rounded, normalised.*\n +loss .*\n +distance_P ", done.out),
                   f"{name}: {done.out}")
-            check("two stages: without l1 until signal_V signal_A = 0.5" in done.err, done.err)
+            check("two stages: no l1 until signal_V signal_A = 0.5" in done.err, done.err)
 
 
 def test_a_run_extended_across_the_switch_equals_the_longer_one():
