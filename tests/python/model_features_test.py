@@ -14,6 +14,7 @@ from popflow.model import (  # noqa: E402
     ModelError,
     cross_entropy,
     finite,
+    mixture,
     normal,
     rademacher,
     uniform,
@@ -167,6 +168,35 @@ def test_a_finite_law_beside_a_normal_one_has_an_exact_population():
     for w1, w2, loss in zip(*run.w.values.T, run.loss.values):
         # E (w x - s - s x0)^2 / 2 over both signs.
         assert loss == pytest.approx((w1**2 + w2**2 + 2) / 2, rel=1e-12)
+
+
+def test_a_mixture_of_normal_laws_has_an_exact_mean_without_a_rule():
+    m = Model("clusters", "two clusters")
+    w = m.weights("w", [0.5, 0.2], "weights")
+    x = m.data(mixture(normal(2, mean=[1.0, 0.0]), normal(2, mean=[0.0, -1.0])))
+    m.loss((w @ x) ** 4 / 4 + (w @ w) / 2)
+    m.end = 1
+    run = popflow.run(m.build(), t_end=1, saves=2)
+    for at, loss in zip(run.w.values, run.loss.values):
+        size = at @ at  # E (mean + sd z)^4 = mean^4 + 6 mean^2 sd^2 + 3 sd^4
+        fourth = np.mean([c**4 + 6 * c**2 * size + 3 * size**2 for c in (at[0], -at[1])])
+        assert loss == pytest.approx(fourth / 4 + size / 2)
+
+
+def test_a_mixture_has_the_mean_of_its_laws():
+    S, centre, share = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([1.0, -2.0]), 0.25
+    m = Model("mixed", "a quadratic loss of a mixture")
+    w = m.weights("w", [0.5, 0.2], "weights")
+    x = m.data(mixture(normal(2, covariance=S, mean=centre), uniform(0, 2, shape=2),
+                       normal(2, mean=-centre), probability=[share, share, 1 - 2 * share]))
+    m.loss((w @ x - 1) ** 2 / 2)
+    m.quadrature(3)
+    m.end = 1
+    run = popflow.run(m.build(), t_end=1, saves=2)  # `verify` holds samples against the mean
+    laws = [(centre, S), (np.ones(2), np.eye(2) / 3), (-centre, np.eye(2))]
+    for at, loss in zip(run.w.values, run.loss.values):
+        means = [((at @ mean - 1) ** 2 + at @ covariance @ at) / 2 for mean, covariance in laws]
+        assert loss == pytest.approx(np.average(means, weights=[share, share, 1 - 2 * share]))
 
 
 def test_a_loss_may_depend_on_the_step_of_training():

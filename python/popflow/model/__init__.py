@@ -7,7 +7,7 @@
 
 from .definition import Model, System
 from .errors import ModelError
-from .laws import categorical, finite, normal, rademacher, uniform
+from .laws import categorical, finite, mixture, normal, rademacher, uniform
 from .symbols import (
                       Symbol,
                       cross_entropy,
@@ -20,5 +20,5 @@ from .symbols import (
 )
 
 __all__ = ["Model", "ModelError", "Symbol", "System", "categorical", "cross_entropy", "erf",
-           "finite", "logistic_loss", "logsumexp", "normal", "one_hot", "rademacher", "softmax",
-           "uniform", "where"]
+           "finite", "logistic_loss", "logsumexp", "mixture", "normal", "one_hot",
+           "rademacher", "softmax", "uniform", "where"]

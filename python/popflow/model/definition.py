@@ -17,8 +17,8 @@ import numpy as np
 from . import building
 from .completeness import require_complete, require_linear
 from .errors import ModelError
-from .laws import MOST_NODES, Law, Stored
-from .symbols import Symbol, as_symbol, contents, evaluated, in_order, told
+from .laws import MOST_NODES, Law, Stored, finite
+from .symbols import Symbol, as_symbol, contents, evaluated, in_order, told, where
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES_OF_QUADRATURE = 20_000
@@ -170,23 +170,44 @@ class Model:
             wrong = next((law for law in laws if not isinstance(law, Law)), None)
             raise ModelError(f"data() takes laws, such as finite(inputs, labels) or normal(3); "
                              f"{type(wrong).__name__} is none")
-        found: list[Symbol] = []
-        for law in laws:
-            shapes = [a.shape[1:] for a in law.arrays] if law.kind == "finite" else [law.shape]
-            if law.probability is not None:
-                self._allowed(law.probability, {"parameter"}, "the probability of finite()")
-            own = []
-            for shape in shapes:
-                if len(shape) > 2:
-                    raise ModelError(f"a sample has an array of {len(shape)} axes; symbols have at "
-                                     "most two")
-                own.append(Symbol("data", (), shape, f"data_{len(self.base)}", len(self.base)))
-                self.base.append(own[-1])
-            self.laws.append((law, own))
-            if law.root is not None:
-                own = [as_symbol(law.root) @ own[0]]
-            found += own
+        found = [symbol for law in laws for symbol in self._drawn_from(law)]
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _drawn_from(self, law: Law) -> list[Symbol]:
+        """Symbols of a sample's part, one for each array of a finite law."""
+        if law.kind == "mixture":
+            return [self._mixed(law)]
+        if law.probability is not None:
+            self._allowed(law.probability, {"parameter"}, "the probability of finite()")
+        own = []
+        for shape in [a.shape[1:] for a in law.arrays] if law.kind == "finite" else [law.shape]:
+            if len(shape) > 2:
+                raise ModelError(f"a sample has an array of {len(shape)} axes; symbols have at "
+                                 "most two")
+            own.append(Symbol("data", (), shape, f"data_{len(self.base)}", len(self.base)))
+            self.base.append(own[-1])
+        self.laws.append((law, own))
+        return own if law.kind == "finite" else [placed(law, own[0])]
+
+    def _mixed(self, law: Law) -> Symbol:
+        """A draw of a mixture. Its normal laws share standard normal numbers, and its uniform laws
+        uniform ones, of which a Gauss rule then has few."""
+        which = self._drawn_from(finite(np.arange(len(law.parts)), probability=law.probability))[0]
+        shared: dict[str, Symbol] = {}
+        values: list[Symbol] = []
+        for part in law.parts:
+            if part.kind in ("normal", "uniform"):
+                if part.kind not in shared:
+                    shared[part.kind] = self._drawn_from(Law(part.kind, shape=part.shape))[0]
+                drawn = shared[part.kind]
+                values.append(placed(part, drawn) if part.kind == "normal" else
+                              part.low + (part.high - part.low) * drawn)
+            else:
+                values.append(self._drawn_from(part)[0])
+        found = values[-1]
+        for k in reversed(range(len(values) - 1)):
+            found = where(which == float(k), values[k], found)
+        return found
 
     def array(self, name: str, values: Any, meaning: str, axes: Sequence[str] = ()) -> Stored:
         """An array of the problem for finite(): every file keeps it, and --problem replaces it."""
@@ -724,6 +745,12 @@ class Model:
         if len(shape) == 1:
             return (f"{name}_index",)
         return tuple(f"{name}_{end}" for end in ("row", "column")[:len(shape)])
+
+
+def placed(law: Law, numbers: Symbol) -> Symbol:
+    """Numbers of a normal law from standard normal ones; those of other laws as they are."""
+    found = numbers if law.root is None else as_symbol(law.root) @ numbers
+    return found if law.mean is None else found + law.mean
 
 
 def option(name: str) -> str:

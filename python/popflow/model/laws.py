@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ModelError
-from .symbols import Symbol, as_symbol, told
+from .symbols import Symbol, as_symbol, concatenated, told
 
 MOST_NODES = 65_536  # of a product of finite laws
 
@@ -38,6 +38,7 @@ class Law:
     root: np.ndarray | None = None  # a square root of the covariance
     mean: np.ndarray | None = None
     stored: list[tuple[int, Stored]] = field(default_factory=list)  # arrays of the problem
+    parts: list[Law] = field(default_factory=list)  # of a mixture
     epochs: bool = False  # whether training visits every sample once in each pass
 
     @property
@@ -120,9 +121,14 @@ def categorical(probability: Any) -> Law:
     return finite(np.arange(len(weight)), probability=weight)
 
 
-def normal(shape: int | Sequence[int] = (), covariance: Any = None) -> Law:
-    """Standard normal numbers; or a normal vector of mean zero with a covariance."""
+def normal(shape: int | Sequence[int] = (), covariance: Any = None, mean: Any = None) -> Law:
+    """Standard normal numbers; or a normal vector with a covariance. The mean is 0 unless given."""
     law = Law("normal", shape=shape_of(shape))
+    if mean is not None:
+        law.mean = np.asarray(mean, dtype=float)
+        if law.mean.shape not in ((), law.shape) or not np.isfinite(law.mean).all():
+            raise ModelError(f"the mean of normal() is {told(law.mean.shape)}; its shape is "
+                             f"{told(law.shape)}, and all numbers must be finite")
     if covariance is None:
         return law
     matrix = np.asarray(covariance, dtype=float)
@@ -155,6 +161,33 @@ def rademacher(shape: int | Sequence[int] = ()) -> Law:
         return law
     signs = np.indices((2,) * law.size).reshape(law.size, -1).T * 2.0 - 1.0
     return finite(signs.reshape(-1, *law.shape))
+
+
+def mixture(*laws: Law, probability: Any = None) -> Law:
+    """One of several laws, drawn with these probabilities (weights, divided by their sum)."""
+    if len(laws) < 2 or any(not isinstance(law, Law) or law.kind == "mixture" for law in laws):
+        raise ModelError("mixture() takes two or more laws that are no mixtures")
+    shapes = [[array.shape[1:] for array in law.arrays] if law.kind == "finite" else [law.shape]
+              for law in laws]
+    if any(one != shapes[0] for one in shapes):
+        raise ModelError(f"the laws of mixture() are "
+                         f"{', '.join(' and '.join(map(told, one)) for one in shapes)}; all must "
+                         "have the same shape")
+    if any(law.stored or law.epochs for law in laws):
+        raise ModelError("the laws of mixture() take neither array() nor sampling='epochs'")
+    chances = as_symbol(np.ones(len(laws)) if probability is None else probability)
+    if chances.shape != (len(laws),):
+        raise ModelError(f"the probability of mixture() is {told(chances.shape)}; there are "
+                         f"{len(laws)} laws")
+    if all(law.kind == "finite" for law in laws):
+        weights = [chances[k] * law.probability / law.probability.sum()
+                   for k, law in enumerate(laws) if law.probability is not None]
+        arrays = [np.concatenate(parts) for parts in zip(*(law.arrays for law in laws))]
+        return finite(*arrays, probability=concatenated(weights))
+    if len(shapes[0]) > 1:
+        raise ModelError("a finite law beside a continuous one in mixture() takes a single array")
+    return Law("mixture", probability=finite(np.arange(len(laws)), probability=chances).probability,
+               shape=shapes[0][0], parts=list(laws))
 
 
 def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ by the digest of its symbols.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import operator
 from collections.abc import Callable, Sequence
@@ -117,6 +118,27 @@ class Symbol:
     def max(self, axis: int | None = None, **others: Any) -> Symbol:
         return reduced("max", self, axis, others)
 
+    def min(self, axis: int | None = None, **others: Any) -> Symbol:
+        return -reduced("max", -self, axis, others)
+
+    def prod(self, axis: int | None = None, **others: Any) -> Symbol:
+        return product_along(self, axis, others)
+
+    def var(self, axis: int | None = None, ddof: int = 0, **others: Any) -> Symbol:
+        return variance(self, axis, ddof, others)
+
+    def std(self, axis: int | None = None, ddof: int = 0, **others: Any) -> Symbol:
+        return unary("sqrt", variance(self, axis, ddof, others))
+
+    def clip(self, min: Any = None, max: Any = None) -> Symbol:
+        return clipped(self, min, max)
+
+    def cumsum(self, axis: int | None = None) -> Symbol:
+        return cumulative_sum(self, axis)
+
+    def squeeze(self) -> Symbol:
+        return self.reshape(tuple(length for length in self.shape if length != 1))
+
     def dot(self, other: Any) -> Symbol:
         return product(self, as_symbol(other))
 
@@ -176,8 +198,9 @@ class Symbol:
         name = ufunc.__name__
         if method == "reduce" and name == "add":
             return as_symbol(inputs[0]).sum(others.get("axis", 0))
-        if method == "reduce" and name == "maximum":
-            return as_symbol(inputs[0]).max(others.get("axis", 0))
+        if method == "reduce" and name in ("maximum", "minimum", "multiply"):
+            shortened = {"maximum": "max", "minimum": "min", "multiply": "prod"}[name]
+            return getattr(as_symbol(inputs[0]), shortened)(others.get("axis", 0))
         if method == "__call__" and not others.get("out"):
             if name == "matmul":
                 return product(as_symbol(inputs[0]), as_symbol(inputs[1]))
@@ -191,10 +214,12 @@ class Symbol:
                 return np.sqrt(inputs[0] * inputs[0] + inputs[1] * inputs[1])
             if name == "erf":  # scipy.special
                 return erf(inputs[0])
+            if name in COMPOSED:
+                return COMPOSED[name](*(as_symbol(one) for one in inputs))
         at = "" if method == "__call__" else f".{method}"
-        raise ModelError(f"np.{name}{at} is not available in models; there are "
-                         f"{', '.join(sorted({*UNARY, *BINARY, 'matmul'}))}, and those of "
-                         "popflow.model")
+        known = ", ".join(sorted({*UNARY, *BINARY, *COMPOSED, "matmul"}))
+        raise ModelError(f"np.{name}{at} is not available in models; there are {known}, and those "
+                         "of popflow.model")
 
     def __array_function__(self, function: Callable, _: Any, args: Any, kwargs: Any) -> Any:
         found = FUNCTIONS.get(function.__name__)
@@ -369,6 +394,48 @@ def reduced(op: str, of: Symbol, axis: Any, others: dict[str, Any]) -> Symbol:
     return Symbol(op, (rows,), rows.shape[:1], label)
 
 
+def product_along(of: Symbol, axis: Any, others: dict[str, Any]) -> Symbol:
+    """The product along an axis; None: of all entries."""
+    reduced("prod", of, axis, others)  # refuses other arguments
+    if axis is None or of.ndim <= 1:
+        parts = [of.ravel()[i] for i in range(of.size)]
+    else:
+        parts = list(of if axis % 2 == 0 else of.T)
+    found = parts[0]
+    for part in parts[1:]:
+        found = found * part
+    return found
+
+
+def variance(of: Symbol, axis: Any, ddof: int, others: dict[str, Any]) -> Symbol:
+    mean = of.mean(axis, **others)
+    if mean.ndim == 1 and axis % 2 == 1:
+        mean = mean.reshape(-1, 1)
+    count = of.size if axis is None else of.shape[axis]
+    if count <= ddof:
+        raise ModelError(f"var({of.label}) has {count} numbers and ddof = {ddof}; it needs more "
+                         "numbers")
+    return (of - mean).__pow__(2).sum(axis) / (count - ddof)
+
+
+def clipped(a: Any, low: Any = None, high: Any = None, **names: Any) -> Symbol:
+    low = names.get("a_min", names.get("min", low))
+    high = names.get("a_max", names.get("max", high))
+    found = as_symbol(a)
+    if low is not None:
+        found = binary("maximum", found, low)
+    return found if high is None else binary("minimum", found, high)
+
+
+def cumulative_sum(of: Any, axis: int | None = None) -> Symbol:
+    symbol = as_symbol(of)
+    if axis is None or symbol.ndim <= 1:
+        return product(as_symbol(np.tri(symbol.size)), symbol.ravel())
+    if axis % 2 == 1:
+        return cumulative_sum(symbol.T, 0).T
+    return product(as_symbol(np.tri(symbol.shape[0])), symbol)
+
+
 def where(condition: Any, yes: Any, no: Any) -> Symbol:
     """np.where for symbols."""
     parts = [as_symbol(one) for one in (condition, yes, no)]
@@ -431,19 +498,143 @@ def logistic_loss(margin: Any) -> Symbol:
     return np.maximum(-m, 0) + np.log1p(np.exp(-np.abs(m)))
 
 
-def norm(x: Any, *others: Any, **more: Any) -> Symbol:
-    if others or any(value is not None for value in more.values()):
-        raise ModelError("np.linalg.norm in models is the root of the sum of squares; it takes no "
-                         "ord and axis")
+def norm(x: Any, ord: Any = None, axis: int | None = None, keepdims: bool = False) -> Symbol:
+    """np.linalg.norm: of vectors, also along an axis, and of matrices (None, "fro", 1, inf)."""
     symbol = as_symbol(x)
-    return cast(Symbol, np.sqrt(cast(Any, (symbol * symbol).sum())))
+    all_entries = axis is None and symbol.ndim == 2
+    known = (None, "fro", 1, np.inf) if all_entries else (None, 1, 2, np.inf)
+    if keepdims or ord not in known:
+        raise ModelError(f"np.linalg.norm({symbol.label}) has ord = {ord!r}"
+                         f"{' and keepdims' if keepdims else ''}; in models ord is "
+                         f"{', '.join(map(str, known))}, without keepdims")
+    if all_entries and ord in (1, np.inf):
+        return unary("abs", symbol).sum(0 if ord == 1 else 1).max()
+    if ord == 1:
+        return unary("abs", symbol).sum(axis)
+    if ord == np.inf:
+        return unary("abs", symbol).max(axis)
+    return unary("sqrt", (symbol * symbol).sum(axis))
 
+
+MOST_IN_EINSUM = 1_000_000  # products
+
+
+def einsum(subscripts: Any, *operands: Any, optimize: Any = None) -> Symbol:
+    """np.einsum with subscripts in a text; the result has up to two axes."""
+    symbols = [as_symbol(one) for one in operands]
+    if not isinstance(subscripts, str) or "." in subscripts:
+        raise ModelError("np.einsum in models takes its subscripts as a text without '...', such "
+                         "as 'ij,jk->ik'")
+    given, arrow, out = subscripts.replace(" ", "").partition("->")
+    parts = given.split(",")
+    if not arrow:
+        out = "".join(sorted(one for one in set(given) - {","} if given.count(one) == 1))
+    if len(parts) != len(symbols):
+        raise ModelError(f"np.einsum('{subscripts}') has {len(parts)} terms and {len(symbols)} "
+                         "arrays")
+    sizes: dict[str, int] = {}
+    for part, symbol in zip(parts, symbols):
+        if len(part) != symbol.ndim:
+            raise ModelError(f"np.einsum('{subscripts}'): {part} stands for {symbol.label}, which "
+                             f"is {told(symbol.shape)}")
+        for letter, size in zip(part, symbol.shape):
+            if sizes.setdefault(letter, size) != size:
+                raise ModelError(f"np.einsum('{subscripts}'): the index {letter} has the lengths "
+                                 f"{sizes[letter]} and {size}")
+    if len(out) > 2 or len(set(out)) < len(out) or any(one not in sizes for one in out):
+        raise ModelError(f"np.einsum('{subscripts}'): the result must have up to two different "
+                         "indices of the arrays")
+    if len(parts) == 2 and all(len(part) == 2 for part in parts) and len(sizes) == 3 and \
+            parts[0][1] == parts[1][0] and out == parts[0][0] + parts[1][1]:
+        return product(*symbols)
+    letters = list(out) + [one for one in sizes if one not in out]
+    lengths = [sizes[one] for one in letters]
+    if np.prod(lengths) > MOST_IN_EINSUM:
+        raise ModelError(f"np.einsum('{subscripts}') has {np.prod(lengths)} products; models take "
+                         f"up to {MOST_IN_EINSUM}: use @")
+    grid = dict(zip(letters, np.indices(lengths).reshape(len(letters), -1)))
+    found: Symbol | None = None
+    for part, symbol in zip(parts, symbols):
+        places = np.zeros(int(np.prod(lengths)), dtype=int)
+        for letter, size in zip(part, symbol.shape):
+            places = places * size + grid[letter]
+        factor = taken(symbol, places, symbol.label)
+        found = factor if found is None else found * factor
+    assert found is not None
+    shape = tuple(sizes[one] for one in out)
+    rows = int(np.prod(shape, dtype=int))
+    return found.reshape(rows, -1).sum(1).reshape(shape)
+
+
+def average(a: Any, axis: int | None = None, weights: Any = None) -> Symbol:
+    symbol = as_symbol(a)
+    if weights is None:
+        return symbol.mean(axis)
+    w = as_symbol(weights)
+    if w.ndim == 1 and symbol.ndim == 2 and axis is not None and axis % 2 == 0:
+        w = w.reshape(-1, 1)
+    return (symbol * w).sum(axis) / w.sum(None if w.shape != symbol.shape else axis)
+
+
+def _places(function: Callable[..., Any]) -> Callable[..., Symbol]:
+    """A function of NumPy that only moves entries."""
+    def moved(a: Any, *others: Any, **more: Any) -> Symbol:
+        symbol = as_symbol(a)
+        places = np.arange(symbol.size).reshape(symbol.shape)
+        return taken(symbol, function(places, *others, **more), symbol.label)
+    return moved
+
+
+def _masked(function: Callable[..., Any]) -> Callable[..., Symbol]:
+    """A function of NumPy that sets entries of a matrix to 0."""
+    return lambda a, k=0: as_symbol(a) * function(np.ones(as_symbol(a).shape), k)
+
+
+def _log_to(base: float) -> Callable[[Symbol], Symbol]:
+    return lambda x: unary("log", x) / float(np.log(base))
+
+
+# Functions of NumPy that are made of others.
+COMPOSED: dict[str, Callable[..., Symbol]] = {
+    "log2": _log_to(2), "log10": _log_to(10), "exp2": lambda x: unary("exp", x * float(np.log(2))),
+    "cbrt": lambda x: unary("sign", x) * unary("abs", x) ** (1 / 3),
+    "arctanh": lambda x: unary("log1p", 2 * x / (1 - x)) / 2,
+    "arccosh": lambda x: unary("log", x + unary("sqrt", x * x - 1)),
+    "logical_not": lambda x: x == 0.0, "logical_xor": lambda a, b: (a != 0.0) != (b != 0.0),
+    "heaviside": lambda x, h: where(x < 0, 0.0, where(x > 0, 1.0, h)),
+    "remainder": lambda a, b: a - b * unary("floor", a / b),
+    "floor_divide": lambda a, b: unary("floor", a / b),
+    "trunc": lambda x: where(x < 0, unary("ceil", x), unary("floor", x)),
+    "deg2rad": lambda x: x * float(np.pi / 180), "rad2deg": lambda x: x * float(180 / np.pi)}
 
 FUNCTIONS: dict[str, Callable] = {
     "sum": lambda a, axis=None, **others: as_symbol(a).sum(axis, **others),
     "mean": lambda a, axis=None, **others: as_symbol(a).mean(axis, **others),
     "max": lambda a, axis=None, **others: as_symbol(a).max(axis, **others),
     "amax": lambda a, axis=None, **others: as_symbol(a).max(axis, **others),
+    "min": lambda a, axis=None, **others: as_symbol(a).min(axis, **others),
+    "amin": lambda a, axis=None, **others: as_symbol(a).min(axis, **others),
+    "prod": lambda a, axis=None, **others: as_symbol(a).prod(axis, **others),
+    "var": lambda a, axis=None, **others: as_symbol(a).var(axis, **others),
+    "std": lambda a, axis=None, **others: as_symbol(a).std(axis, **others),
+    "ptp": lambda a, axis=None: as_symbol(a).max(axis) - as_symbol(a).min(axis),
+    "all": lambda a, axis=None, **others: (as_symbol(a) != 0.0).min(axis, **others),
+    "any": lambda a, axis=None, **others: (as_symbol(a) != 0.0).max(axis, **others),
+    "count_nonzero": lambda a, axis=None: (as_symbol(a) != 0.0).sum(axis),
+    "clip": clipped, "einsum": einsum, "average": average, "cumsum": cumulative_sum,
+    "diff": lambda a: as_symbol(a)[..., 1:] - as_symbol(a)[..., :-1],
+    "vdot": lambda a, b: product(as_symbol(a).ravel(), as_symbol(b).ravel()),
+    "tril": _masked(np.tril), "triu": _masked(np.triu),
+    "polyval": lambda p, x: functools.reduce(lambda found, one: found * x + one,
+                                             as_symbol(p), as_symbol(0.0) * x),
+    **{name: _places(getattr(np, name)) for name in (
+        "broadcast_to", "expand_dims", "flip", "fliplr", "flipud", "repeat", "roll", "rot90",
+        "squeeze", "swapaxes", "take", "tile", "diagonal", "atleast_1d", "atleast_2d")},
+    **{name: functools.partial(lambda value, a, **_: as_symbol(np.full(as_symbol(a).shape, value)),
+                               value)
+       for name, value in (("zeros_like", 0.0), ("ones_like", 1.0))},
+    "column_stack": lambda parts: concatenated(
+        [as_symbol(one).reshape(-1, 1) if as_symbol(one).ndim == 1 else one for one in parts], 1),
     "dot": lambda a, b: product(as_symbol(a), as_symbol(b)),
     "inner": lambda a, b: product(as_symbol(a), as_symbol(b)),
     "outer": lambda a, b: binary("*", as_symbol(a).reshape(-1, 1), as_symbol(b).reshape(1, -1)),
@@ -456,7 +647,7 @@ FUNCTIONS: dict[str, Callable] = {
     "stack": lambda parts, axis=0: stacked([as_symbol(one) for one in parts], axis),
     "vstack": lambda parts: stacked([as_symbol(one) for one in parts]),
     "concatenate": concatenated, "hstack": concatenated,
-    "shape": operator.attrgetter("shape"), "size": operator.attrgetter("size"),
+    **{name: operator.attrgetter(name) for name in ("ndim", "shape", "size")},
 }
 
 
