@@ -13,7 +13,8 @@ if(SKBUILD)  # pip installs the program and its experiments inside the Python pa
   install(TARGETS popflow_program DESTINATION popflow/bin COMPONENT python)
   install(DIRECTORY data/experiments data/counts DESTINATION popflow/share/popflow COMPONENT python)
   # Models in Python are compiled against these headers.
-  install(FILES include/popflow/lanes.hpp include/popflow/math.hpp include/popflow/model.hpp
+  install(FILES include/popflow/lanes.hpp include/popflow/math.hpp
+                include/popflow/matrices.hpp include/popflow/model.hpp
                 include/popflow/pack.hpp include/popflow/plugin.h include/popflow/widest.hpp
           DESTINATION popflow/include/popflow COMPONENT python)
   install(DIRECTORY include/popflow/math DESTINATION popflow/include/popflow COMPONENT python)

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "popflow/matrices.hpp"
 #include "popflow/pack.hpp"
 #include "popflow/plugin.h"
 
@@ -147,8 +148,81 @@ struct Defaults {
   static constexpr std::size_t chosen = 0;  ///< size of a finite set whose samples can be chosen
   /// Whether s ends with the training step, the epoch, the learning rate and the batch size.
   static constexpr bool uses_step = false;
+  /// With matrices: batch(p, x, s, q, packs, space, out, loss) adds the directions of `packs` packs
+  /// of samples with weights q; batch_beside + packs * batch_each packs of space; the population
+  /// goes batch_packs packs at a time.
+  static constexpr bool in_matrices = false;
+  static constexpr std::size_t batch_packs = 1, batch_each = 0, batch_beside = 0;
   static constexpr bool has_means = false;  ///< mean(p, x, s, out) replaces sample() in sums
 };
+
+/// A row of numbers, one for each lane.
+struct alignas(64) Row {
+  double lane[kLanes];
+};
+
+/// Samples in rows of packs, as Formulas::batch takes them: `inputs` numbers, then the weight.
+class SampleRows {
+ public:
+  SampleRows(Row* rows, std::size_t inputs, std::size_t packs)
+      : rows_(rows), inputs_(inputs), packs_(packs) {}
+  void set(std::size_t sample, const double* numbers, double weight) {
+    for (std::size_t i = 0; i < inputs_; ++i) at(i, sample) = numbers[i];
+    at(inputs_, sample) = weight;
+  }
+  /// Fills the lanes from `count` on with copies of the last sample, of weight 0.
+  void fill(std::size_t count) {
+    for (std::size_t sample = count; sample < packs_ * kLanes; ++sample) {
+      for (std::size_t i = 0; i < inputs_; ++i) at(i, sample) = at(i, count - 1);
+      at(inputs_, sample) = 0;
+    }
+  }
+
+ private:
+  double& at(std::size_t i, std::size_t sample) {
+    return rows_[i * packs_ + sample / kLanes].lane[sample % kLanes];
+  }
+  Row* rows_;
+  std::size_t inputs_, packs_;
+};
+
+/// Formulas::batch in packs of a width. `rows`: SampleRows.
+template <class Formulas>
+struct InMatrices {
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, const Row* rows,
+                                          std::size_t packs, Row* space, double* out,
+                                          double* loss) {
+    using N = BasicPack<width>;
+    const N* const s = reinterpret_cast<const N*>(rows);
+    Formulas::batch(p, x, s, s + Formulas::inputs * packs, packs, reinterpret_cast<N*>(space), out,
+                    loss);
+  }
+};
+template <class Formulas>
+void add_batch(const double* p, const double* x, const Row* rows, std::size_t packs, double* out,
+               double* loss) {
+  thread_local std::vector<Row> space;
+  const std::size_t size = Formulas::batch_beside + Formulas::batch_each * packs;
+  if (space.size() < size) space.resize(size);
+  using Function =
+      void (*)(const double*, const double*, const Row*, std::size_t, Row*, double*, double*);
+  static const Function function = [] {
+    using Call = InMatrices<Formulas>;
+    if (has_avx512())
+      return static_cast<Function>(
+          lanes::compute_by_8<Call, const double*, const double*, const Row*, std::size_t, Row*,
+                              double*, double*>);
+    if (has_avx2())
+      return static_cast<Function>(
+          lanes::compute_by_4<Call, const double*, const double*, const Row*, std::size_t, Row*,
+                              double*, double*>);
+    return static_cast<Function>(
+        lanes::compute_anywhere<Call, 2, const double*, const double*, const Row*, std::size_t,
+                                Row*, double*, double*>);
+  }();
+  function(p, x, rows, packs, space.data(), out, loss);
+}
 
 /// A problem: its parameters, and what follows from them alone.
 template <class Formulas>
@@ -165,7 +239,8 @@ struct Problem {
   [[nodiscard]] const double* node() const {
     return own_nodes.empty() ? Formulas::node : own_nodes.data();
   }
-  std::vector<double> of;  ///< numbers that lanes know: p, weight, start_loss
+  std::vector<double> of;    ///< numbers that lanes know: p, weight, start_loss
+  std::vector<Row> batches;  ///< with matrices: the nodes and their weights, in rows of packs
 };
 
 // Versions of a formula in packs, by the machine's instructions. Compiling a version takes seconds,
@@ -411,6 +486,7 @@ class Functions {
   static constexpr bool kDrawsNodes = Formulas::nodes > 0 && Formulas::draws_nodes;
   static constexpr std::size_t kDrawn = kDrawsNodes ? Formulas::nodes : Formulas::drawn;
   static constexpr bool kInPacks = Formulas::in_packs && Formulas::nodes >= 8;
+  static constexpr bool kSumsInMatrices = Formulas::in_matrices && Formulas::nodes > 0;
 
   static const Made& of(const void* problem) { return *static_cast<const Made*>(problem); }
 
@@ -503,6 +579,7 @@ class Functions {
       }
       double total = 0;
       for (const double q : made->chance) made->cumulative.push_back(total += q);
+      if constexpr (kSumsInMatrices) make_batches(*made);
       double* value = scratch(n + 1);
       population_alone(*made, made->start.data(), value);
       if constexpr (Formulas::has_loss) {
@@ -575,8 +652,35 @@ class Functions {
     return 0;
   }
 
+  /// Calls use(first node, packs, rows) for each batch of the population.
+  template <class AnyMade, class Use>
+  static void for_batches(AnyMade& made, Use use) {
+    auto* rows = made.batches.data();
+    for (std::size_t begin = 0; begin < Formulas::nodes; begin += Formulas::batch_packs * kLanes) {
+      const std::size_t packs = std::min<std::size_t>(Formulas::batch_packs,
+                                                      matrices::packs_for(Formulas::nodes - begin));
+      use(begin, packs, rows);
+      rows += (Formulas::inputs + 1) * packs;
+    }
+  }
+  static void make_batches(Made& made) {
+    made.batches.resize((Formulas::inputs + 1) * matrices::packs_for(Formulas::nodes));
+    for_batches(made, [&](std::size_t begin, std::size_t packs, Row* rows) {
+      SampleRows samples(rows, Formulas::inputs, packs);
+      const std::size_t count = std::min(packs * kLanes, Formulas::nodes - begin);
+      for (std::size_t i = 0; i < count; ++i)
+        samples.set(i, made.node() + (begin + i) * Formulas::inputs, made.weight[begin + i]);
+      samples.fill(count);
+    });
+  }
+
   static void population_alone(const Made& made, const double* x, double* out) {
-    if constexpr (kInPacks) {
+    if constexpr (kSumsInMatrices) {
+      std::fill_n(out, n + 1, 0.0);
+      for_batches(made, [&](std::size_t, std::size_t packs, const Row* rows) {
+        add_batch<Formulas>(made.p.data(), x, rows, packs, out, out + n);
+      });
+    } else if constexpr (kInPacks) {
       static const auto sum = chosen<PopulationInPacks<Formulas>, const double*, const double*,
                                      const double*, const double*, double*>();
       sum(made.p.data(), x, made.weight.data(), made.node(), out);
@@ -655,46 +759,59 @@ class Functions {
     }
   }
 
+  /// Adds weighted directions of samples: take(i, s) writes the numbers of sample i.
+  template <class Take>
+  static void add_each(const Made& made, const double* x, std::size_t count, const double* weights,
+                       double* out, Take take) {
+    double s[Formulas::inputs + 5];
+    double* value = scratch(n + 1);
+    if constexpr (Formulas::in_matrices) {
+      const std::size_t packs = matrices::packs_for(count);
+      thread_local std::vector<Row> rows;
+      rows.resize((Formulas::inputs + 1) * packs);
+      SampleRows samples(rows.data(), Formulas::inputs, packs);
+      for (std::size_t i = 0; i < count; ++i) {
+        take(i, s);
+        samples.set(i, s, weights[i]);
+      }
+      samples.fill(count);
+      add_batch<Formulas>(made.p.data(), x, rows.data(), packs, out, value);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        take(i, s);
+        Formulas::sample(made.p.data(), x, s, value);
+        for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
+      }
+    }
+  }
+
   static int add_training_samples(const void* problem, const double* x, double /*t*/,
                                   const popflow_training_step* step, std::size_t count,
                                   const popflow_random* random, const double* weights,
                                   double* out) {
     const Made& made = of(problem);
-    double s[Formulas::inputs + 5];
-    double* value = scratch(n + 1);
-    for (std::size_t i = 0; i < count; ++i) {
+    add_each(made, x, count, weights, out, [&](std::size_t i, double* s) {
       draw(made, random[i], s);
       write_step(*step, i, s);
-      Formulas::sample(made.p.data(), x, s, value);
-      for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
-    }
+    });
     return 0;
   }
   static int add_chosen(const void* problem, const double* x, double /*t*/,
                         const popflow_training_step* step, std::size_t count,
                         const std::size_t* which, const double* weights, double* out) {
     const Made& made = of(problem);
-    double s[Formulas::inputs + 5];
-    double* value = scratch(n + 1);
-    for (std::size_t i = 0; i < count; ++i) {
+    add_each(made, x, count, weights, out, [&](std::size_t i, double* s) {
       std::copy_n(row_of(made, which[i]), Formulas::inputs, s);
       write_step(*step, i, s);
-      Formulas::sample(made.p.data(), x, s, value);
-      for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
-    }
+    });
     return 0;
   }
 
   static int add_samples(const void* problem, const double* x, double /*t*/, std::size_t count,
                          const popflow_random* random, const double* weights, double* out) {
     const Made& made = of(problem);
-    double s[Formulas::inputs + 1];
-    double* value = scratch(n + 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      draw(made, random[i], s);
-      Formulas::sample(made.p.data(), x, s, value);
-      for (std::size_t k = 0; k < n; ++k) out[k] += weights[i] * value[k];
-    }
+    add_each(made, x, count, weights, out,
+             [&](std::size_t i, double* s) { draw(made, random[i], s); });
     return 0;
   }
 
@@ -704,8 +821,12 @@ class Functions {
     std::vector<double> value(n + 1);
     population_alone(made, x, mean.data());
     std::fill_n(c, n * n, 0.0);
+    const double one = 1;
     for (std::size_t sample = 0; sample < kDrawn; ++sample) {
-      Formulas::sample(made.p.data(), x, row_of(made, sample), value.data());
+      std::fill(value.begin(), value.end(), 0.0);
+      add_each(made, x, 1, &one, value.data(), [&](std::size_t, double* s) {
+        std::copy_n(row_of(made, sample), Formulas::inputs, s);
+      });
       for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
       for (std::size_t i = 0; i < n; ++i) {
         const double scaled = made.chance[sample] * value[i];

@@ -55,6 +55,7 @@ def digest_of_headers() -> bytes:
     folder = headers() / "popflow"
     for path in sorted([*folder.glob("math/*.hpp"), folder / "math.hpp", folder / "pack.hpp",
                         folder / "lanes.hpp", folder / "widest.hpp", folder / "model.hpp",
+                        folder / "matrices.hpp",
                         folder / "plugin.h"]):
         made.update(path.read_bytes())
     return made.digest()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .derivatives import gradient, is_known
 from .lowering import Lowering
+from .matrices import Batch, operations
 from .printing import Printer, literal
-from .symbols import as_symbol, in_order
+from .symbols import Symbol, as_symbol, in_order
 
 if TYPE_CHECKING:
     from .definition import Model
@@ -24,6 +27,10 @@ MOST_IN_COVARIANCE = 256  # entries of a state
 # The Jacobian is left out where deriving or compiling it would take most of the build's time.
 MOST_IN_JACOBIAN = 8000  # instructions
 MOST_DERIVED = 1_000_000  # entries of the state times instructions of the rate
+# Above this many operations of a sample's gradient, code keeps the formula's matrices. The second
+# limit holds for models that lanes do not serve.
+MOST_UNROLLED = MOST_IN_LANES
+MOST_UNROLLED_WITHOUT_LANES = 500
 
 
 def source_of(model: Model) -> tuple[str, str, list[str]]:
@@ -38,6 +45,15 @@ def source_of(model: Model) -> tuple[str, str, list[str]]:
     body += flow.struct("Formulas")
     reasons = [flow.no_jacobian, training.no_jacobian if model.other_state is not None else ""]
     return body, hashlib.sha256(body.encode()).hexdigest()[:32], reasons
+
+
+@dataclass
+class BatchCode:
+    """Code of a batch of samples, its operations for each sample, and sizes of its space."""
+
+    text: str
+    operations: int
+    sizes: dict[str, int]
 
 
 class Generator:
@@ -136,9 +152,13 @@ class Generator:
         has_loss, sampled = model.has_loss, model.sample_loss is not None
         entries = slice(0, model.entries)
         rate = None
-        if model.sample_loss is not None:
+        batch = self.batch(len(nodes))
+        if batch is not None:
+            functions.append(batch.text)
+        if model.sample_loss is not None and (batch is None or self.may_have_jacobian(batch)):
             column = self.descent(self.lowering.entries(model.sample_loss))
-            add("sample", "p x s", finished(column))
+            if batch is None:
+                add("sample", "p x s", finished(column))
             if model.has_means:
                 column = self.descent(self.lowering.entries(model.population_formula()))
                 add("mean", "p x s", finished(column))
@@ -158,11 +178,13 @@ class Generator:
         add("constant", "p l", self.column([one.symbol for one in model.constants]))
         add("derive", "p x l", self.column([one.symbol for one in model.derived]))
         self.add_others(add)
-        main = self.printer.instructions["mean" if model.has_means else
-                                         "sample" if len(nodes) else "population"]
+        sums_in_matrices = batch is not None and len(nodes) > 0
+        main = batch.operations if batch is not None and sums_in_matrices else \
+            self.printer.instructions["mean" if model.has_means else
+                                      "sample" if len(nodes) else "population"]
         has_jacobian = self.add_jacobian(rate, main, functions)
         draws_nodes = sampled and model.draws_nodes(len(nodes))
-        in_packs = main <= MOST_IN_LANES
+        in_packs = main <= MOST_IN_LANES and not sums_in_matrices
         # Formulas of lanes know the parameters of a problem, not its arrays.
         in_lanes = (in_packs and model.entries <= LARGEST_IN_LANES and not model.arrays
                     and model.flow is None)
@@ -174,6 +196,7 @@ class Generator:
                  "has_covariance": sampled and model.is_finite and not model.uses_step
                  and model.entries <= MOST_IN_COVARIANCE,
                  "has_jacobian": has_jacobian, "has_lanes": in_lanes, "in_packs": in_packs,
+                 **({"in_matrices": True} if batch is not None else {}),
                  "in_avx512": main <= MOST_IN_AVX512,
                  "observed_need_loss": self.need(model.observables + model.invariants),
                  "events_need_loss": self.need(model.events), **self.other_flags()}
@@ -183,7 +206,8 @@ class Generator:
                  "inputs": model.inputs, "nodes": len(nodes),
                  "observed": len(model.observables) + len(model.invariants),
                  "events": len(model.events), "constants": len(model.constants),
-                 "derived": int(derived[-1]), "arrays": len(columns), **self.other_sizes()}
+                 "derived": int(derived[-1]), "arrays": len(columns), **self.other_sizes(),
+                 **(batch.sizes if batch is not None else {})}
         arrays: dict[str, Any] = {
             "derived_begin": derived, **({"passage_begin": passing} if model.passages else {}),
             **{f"array_{name}": [column[place] for column in columns] or [0]
@@ -248,7 +272,7 @@ class Generator:
         """Adds the Jacobian of a rate with this number of operations, unless that is so large that
         it would take most of the build's time."""
         ca, entries = self.ca, self.model.entries
-        if entries > MOST_IN_COVARIANCE or rate is None:
+        if entries > MOST_IN_COVARIANCE or (rate is None and entries * operations <= MOST_DERIVED):
             self.no_jacobian = (f"the model's Jacobian has {entries} x {entries} entries; models "
                                 f"have one for up to {MOST_IN_COVARIANCE} weights")
             return False
@@ -265,6 +289,36 @@ class Generator:
             return False
         functions.append(text)
         return True
+
+    def batch(self, nodes: int) -> BatchCode | None:
+        """Code of a batch of samples that keeps matrices, if the gradient of a sample is large."""
+        model = self.model
+        if model.sample_loss is None or model.maps or model.has_means \
+                or not is_known(model.sample_loss):
+            return None
+        weight = Symbol("sample weight", (), (), "weight of the sample")
+        fields = [row.symbol for row in model.fields]
+        loss, slopes = gradient(model.sample_loss, fields, weight)
+        count = operations([loss, *slopes])
+        has_lanes = model.entries <= LARGEST_IN_LANES and not model.arrays
+        if count <= (MOST_UNROLLED if has_lanes else MOST_UNROLLED_WITHOUT_LANES):
+            return None
+        leaves = {id(weight): "q"}
+        for i, row in enumerate(model.parameters):
+            leaves[id(row.symbol)] = f"(p + {i})"
+        begins = np.cumsum([0, *(one.size for one in fields)])
+        for one, begin in zip(fields, begins):
+            leaves[id(one)] = f"(x + {begin})"
+        for one, begin in zip(model.base, np.cumsum([0, *(one.size for one in model.base)])):
+            leaves[id(one)] = f"(s + {begin} * packs)"
+        made = Batch(leaves, [loss, *slopes])
+        outputs = [(slope, "out", int(begin), "-=") for slope, begin in zip(slopes, begins)]
+        text = made.function([*outputs, (loss, "loss", 0, "+=")])
+        return BatchCode(text, count, made.sizes(nodes))
+
+    def may_have_jacobian(self, batch: BatchCode) -> bool:
+        entries = self.model.entries
+        return entries <= MOST_IN_COVARIANCE and entries * batch.operations <= MOST_DERIVED
 
     def need(self, items: Sequence[Any]) -> bool:
         return any(node is self.model.population

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "popflow/pack.hpp"
+
+/// Kernels of models that keep their matrices. A batch of samples lies in rows of packs: an array
+/// of a model has a row for each entry, and a row has a lane for each sample.
+///
+/// Every sum runs in the order of its terms in each lane, so that all widths give the same bits.
+namespace popflow::matrices {
+
+/// Operand of a product: entry (i, k) is at[i * row + k * column].
+struct Strided {
+  const double* at;
+  std::size_t row, column;
+};
+
+/// Writes `rows` rows of the product of `a` and the rows of packs `b`, one pack of columns at a
+/// time.
+template <std::size_t rows, class N>
+POPFLOW_MATH_INLINE void multiply_rows(std::size_t depth, std::size_t packs, const Strided& a,
+                                       const N* b, N* out) {
+  for (std::size_t j = 0; j < packs; ++j) {
+    N sum[rows];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < rows; ++i) sum[i] = N(0.0);
+    const double* left = a.at;
+    const N* right = b + j;
+    for (std::size_t k = 0; k < depth; ++k, left += a.column, right += packs) {
+      const N row = *right;
+#pragma GCC unroll 8
+      for (std::size_t i = 0; i < rows; ++i) sum[i] += N(left[i * a.row]) * row;
+    }
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < rows; ++i) out[i * packs + j] = sum[i];
+  }
+}
+
+/// Writes the product of `a` (rows x depth) and `b` (depth x packs), `at_once` rows at a time: as
+/// many sums as fit in the registers.
+template <std::size_t at_once, class N>
+POPFLOW_MATH_INLINE void multiply_by(std::size_t rows, std::size_t depth, std::size_t packs,
+                                     Strided a, const N* b, N* out) {
+  std::size_t i = 0;
+  for (; i + at_once <= rows; i += at_once, a.at += at_once * a.row, out += at_once * packs)
+    multiply_rows<at_once>(depth, packs, a, b, out);
+  for (; i < rows; ++i, a.at += a.row, out += packs) multiply_rows<1>(depth, packs, a, b, out);
+}
+
+// One function for each instruction set.
+[[gnu::noinline, gnu::flatten]] inline void multiply(std::size_t rows, std::size_t depth,
+                                                     std::size_t packs, const Strided& a,
+                                                     const BasicPack<2>* b, BasicPack<2>* out) {
+  multiply_by<1>(rows, depth, packs, a, b, out);
+}
+[[gnu::noinline, gnu::flatten]] POPFLOW_AVX2 inline void multiply(
+    std::size_t rows, std::size_t depth, std::size_t packs, const Strided& a, const BasicPack<4>* b,
+    BasicPack<4>* out) {
+  multiply_by<3>(rows, depth, packs, a, b, out);
+}
+/// Uses AVX2: processors that split instructions of AVX-512 in two multiply faster by it.
+inline void multiply(std::size_t rows, std::size_t depth, std::size_t packs, const Strided& a,
+                     const BasicPack<8>* b, BasicPack<8>* out) {
+  multiply(rows, depth, packs, a, reinterpret_cast<const BasicPack<4>*>(b),
+           reinterpret_cast<BasicPack<4>*>(out));
+}
+
+/// Sum of the lanes.
+template <class N>
+POPFLOW_MATH_INLINE double total(const N& pack) {
+  const double* const lane = reinterpret_cast<const double*>(&pack);
+  double sum = lane[0];
+  for (std::size_t l = 1; l < kLanes; ++l) sum += lane[l];
+  return sum;
+}
+
+/// Number of packs that hold `count` numbers.
+constexpr std::size_t packs_for(std::size_t count) { return (count + kLanes - 1) / kLanes; }
+
+/// Writes out[i * row + j * column] = sum over c of a[i, c] b[j, c], where `a` has `rows` rows and
+/// `b` `columns` rows of `length` numbers. `space` has room for packs_for(columns) * (length +
+/// rows) packs.
+template <class N>
+POPFLOW_MATH_INLINE void contract(std::size_t rows, std::size_t columns, std::size_t length,
+                                  const N* a, const N* b, N* space, double* out, std::size_t row,
+                                  std::size_t column) {
+  const std::size_t packs = packs_for(columns), width = packs * kLanes;
+  double* const transposed = reinterpret_cast<double*>(space);
+  const double* const from = reinterpret_cast<const double*>(b);
+  for (std::size_t begin = 0; begin < length; begin += 8) {
+    const std::size_t end = std::min(begin + 8, length);
+    for (std::size_t j = 0; j < columns; ++j)
+      for (std::size_t c = begin; c < end; ++c) transposed[c * width + j] = from[j * length + c];
+    for (std::size_t c = begin; c < end; ++c)
+      std::fill_n(transposed + c * width + columns, width - columns, 0.0);
+  }
+  N* const product = space + length * packs;
+  multiply(rows, length, packs, {reinterpret_cast<const double*>(a), length, 1},
+           static_cast<const N*>(space), product);
+  const double* const found = reinterpret_cast<const double*>(product);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) out[i * row + j * column] = found[i * width + j];
+}
+
+/// Writes the product of two matrices that are the same for all samples. `space` has room for
+/// packs_for(columns) * (depth + rows) packs.
+template <class N>
+POPFLOW_MATH_INLINE void multiply_shared(std::size_t rows, std::size_t depth, std::size_t columns,
+                                         const Strided& a, const Strided& b, N* space,
+                                         double* out) {
+  const std::size_t packs = packs_for(columns), width = packs * kLanes;
+  double* const right = reinterpret_cast<double*>(space);
+  std::fill_n(right, depth * width, 0.0);
+  for (std::size_t k = 0; k < depth; ++k)
+    for (std::size_t j = 0; j < columns; ++j) right[k * width + j] = b.at[k * b.row + j * b.column];
+  N* const product = space + depth * packs;
+  multiply(rows, depth, packs, a, static_cast<const N*>(space), product);
+  const double* const found = reinterpret_cast<const double*>(product);
+  for (std::size_t i = 0; i < rows; ++i) std::copy_n(found + i * width, columns, out + i * columns);
+}
+
+/// Writes the product of two matrices of each sample; entry (i, k) of `a` is row i * a_row + k *
+/// a_column of packs.
+template <class N>
+POPFLOW_MATH_INLINE void multiply_samples(std::size_t rows, std::size_t depth, std::size_t columns,
+                                          std::size_t packs, const N* a, std::size_t a_row,
+                                          std::size_t a_column, const N* b, std::size_t b_row,
+                                          std::size_t b_column, N* out) {
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      for (std::size_t l = 0; l < packs; ++l) {
+        N sum(0.0);
+        for (std::size_t k = 0; k < depth; ++k)
+          sum +=
+              a[(i * a_row + k * a_column) * packs + l] * b[(k * b_row + j * b_column) * packs + l];
+        out[(i * columns + j) * packs + l] = sum;
+      }
+}
+
+}  // namespace popflow::matrices
