@@ -187,7 +187,7 @@ def test_invalid_combinations_are_refused():
         ("scb", "--mode", "sde", "--method", "heun"): "additive noise",
         ("scb", "--mode", "sde", "--method", "dopri5"): "--mode flow",
         ("scb", "--mode", "flow", "--method", "srk"): "--mode sde",
-        ("scb", "--mode", "sde", "--method", "gradient_descent", "--dt", 0.3): "learning rate",
+        ("scb", "--mode", "sde", "--method", "gradient_descent", "--dt", 0.3): "steps of size --learning-rate",
         ("scb", "--mode", "sde", "--steps", 10): "--steps",
         ("scb", "--mode", "sgd", "--steps", 10, "--t-end", 77): "disagree",
         ("scb", "--mode", "sgd", "--batch-size", 0): "at least 1",
