@@ -8,6 +8,7 @@
 /// Outcomes of a driver that has not reached its target. `where` is "t = 1.5" or similar.
 namespace popflow {
 
+/// Outcome if a signal interrupted the run.
 inline Outcome interrupted_at(double t, const std::string& where) {
   return {Outcome::Kind::interrupted, t, "interrupted at " + where};
 }

@@ -35,6 +35,7 @@ class EnsembleEnding {
   std::optional<std::string> where_;  ///< outcome of the runs that did not diverge
 };
 
+/// Exit code of the program for this outcome of a run.
 ExitCode exit_code(Outcome::Kind kind);
 
 }  // namespace popflow

@@ -39,6 +39,7 @@ const std::vector<std::string>& run_status_words();
 /// it.
 bool is_unfinished(const std::string& word);
 
+/// Status to be recorded for this outcome of a run.
 Status status_of(Outcome::Kind kind);
 /// Outcome of a run for a recorded status; interrupted if the run has not ended.
 Outcome::Kind outcome_kind(Status status);

@@ -12,6 +12,7 @@ namespace popflow {
 /// Saves that hold the full state.
 enum class StateSaves { all, ends, none };
 
+/// Value of --state as a StateSaves, and back.
 StateSaves state_saves(const std::string& word);
 std::string word_of(StateSaves saves);
 

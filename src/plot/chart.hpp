@@ -33,6 +33,7 @@ struct Chart {
   std::size_t rows = 14;  ///< rows of the field
 };
 
+/// Draws the chart with characters: title, field, axes and legend.
 std::string drawn(const Chart& chart, const Look& look);
 
 /// Row of numbers as block characters of matching height, at most `width` characters wide.

@@ -45,6 +45,7 @@ struct OrderFit {
 };
 inline const std::vector<std::string> order_words = {"fitted", "no_signal", "no_power", "rounding"};
 
+/// Fits the order to the errors at the learning rates `eta`.
 OrderFit fit_order(std::span<const double> eta, std::span<const Estimate> error, double level);
 
 }  // namespace popflow

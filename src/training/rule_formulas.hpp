@@ -124,6 +124,7 @@ POPFLOW_MATH_INLINE Number sign(const Number& g) {
 
 // kHasM and kHasU: whether a rule has a first and a second moment.
 
+/// Plain SGD.
 struct Sgd {
   static constexpr bool kHasM = false, kHasU = false;
   template <class N>
@@ -163,6 +164,7 @@ struct Momentum {
   }
 };
 
+/// Nesterov's momentum, in the form of PyTorch.
 struct Nesterov {
   static constexpr bool kHasM = true, kHasU = false;
   template <class N>
@@ -184,6 +186,7 @@ struct Nesterov {
   }
 };
 
+/// Division of the gradient by the root of the mean of its squares.
 struct RmsProp {
   static constexpr bool kHasM = false, kHasU = true;
   template <class N>
@@ -207,6 +210,7 @@ struct RmsProp {
   }
 };
 
+/// Adam, with or without bias correction (UpdateRule::corrects_bias).
 struct Adam {
   static constexpr bool kHasM = true, kHasU = true;
   template <class N>
