@@ -39,6 +39,7 @@ def as_wide(*widths: int) -> dict[str, Any]:
 
 @claim(10, JOMA, "theorem 1: logits follow the weights, exactly with linear and exp attention, "
        "nearly with softmax", experiments=["joma-figure2", "joma-joint-correlation"], has_long=True,
+       picture="claim-10.png",
        headline=("least correlation over time, mean over draws",
                  "softmax, 10 nodes, Dirichlet data"),
        conditions=["softmax, 10 nodes, Gaussian data", "softmax, 10 nodes, Dirichlet data",
@@ -223,6 +224,7 @@ def rise_from_unequal(seed: int) -> float:
 
 @claim(13, JOMA, "with nonlinear activation entropy falls and rises again, salient tokens first",
        experiments=["joma-figure4", "joma-salient-first", "joma-first-learned"], has_long=True,
+       picture="claim-13.png",
        headline=("share of draws that bounce", "5 nodes until t = infinity"),
        conditions=["figure 4", "5 nodes until t = infinity", "8 nodes until t = infinity"])
 def entropy_bounce(long: bool) -> list[Number]:
@@ -412,7 +414,7 @@ def rank_bounced(rank: Any) -> Any:
 
 
 @claim(15, JOMA, "co-occurrence in the latent tree sets the order in which tokens are learned",
-       experiments=["joma-tree"],
+       experiments=["joma-tree"], picture="claim-15.png",
        headline=("power of the temperature of the largest start", "boundary"),
        conditions=["temperature 10, start a tenth of mu^3/tau^2",
                    "temperature 10, start ten times mu^3/tau^2"])

@@ -20,6 +20,7 @@ WEIGHTS = {"equal": 0, "unequal": 1}
 
 
 @claim(30, BIGRAM, "linear and softmax attention end at similar losses", has_long=True,
+       picture="claim-30.png",
        headline=("largest difference of the losses, of what there is to learn",
                  "flow at 8 boosting times, unequal weights"),
        conditions=["flow at 8 boosting times, unequal weights", "SGD at 8 boosting times, "

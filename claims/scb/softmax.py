@@ -21,6 +21,7 @@ SOFTMAX = {"attention": "softmax"}
 
 @claim(8, BIGRAM, "softmax behaves like linear attention near the start at a rate slower by T^2, "
        "and later sparsifies like l1", experiments=["scb-softmax"], has_long=True,
+       picture="claim-08.png",
        headline=("share of |A| where Q is, softmax over the other",
                  "against two stages (0.003) at 8 boosting times, T = 25"),
        conditions=["against linear attention without l1 at 8 boosting times, T = 25",

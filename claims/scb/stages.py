@@ -15,7 +15,7 @@ from .common import mean
 
 
 @claim(1, BIGRAM, "training reduces to a system of two signals that is linear in stage 1",
-       experiments=["scb-two-stages"],
+       experiments=["scb-two-stages"], picture="claim-01.png",
        headline=("mean over problems of the larger of the two",
                  "linear in stage 1, N = 3 and T = 5000"),
        conditions=["linear in stage 1, N = 3 and T = 5000",
