@@ -109,7 +109,7 @@ TEST_CASE("lists, flags, words, paths and text", "[fast][parameter]") {
   CHECK(std::get<std::string>(parse_value(letters, " # \"")) == " # \"");
 }
 
-TEST_CASE("an error names the key, the value and what is allowed", "[fast][parameter]") {
+TEST_CASE("an error names the key, the value and the allowed values", "[fast][parameter]") {
   CHECK_THROWS_WITH(parse_value(vocabulary, "-3"),
                     "--vocab-size is -3; it must be a whole number, at least 2");
   CHECK_THROWS_WITH(parse_value(vocabulary, "abc"),
@@ -141,7 +141,7 @@ TEST_CASE("an error names the key, the value and what is allowed", "[fast][param
                     Contains("is '" + std::string(59, 'x') + "...';"));
 }
 
-TEST_CASE("a range describes what it allows", "[fast][parameter]") {
+TEST_CASE("a range describes its allowed values", "[fast][parameter]") {
   CHECK(Range{}.describe().empty());
   CHECK(Range{.low = 1}.describe() == "at least 1");
   CHECK(Range{.low = 0, .low_open = true}.describe() == "above 0");

@@ -26,7 +26,7 @@ void elsewhere(const Call& call) {
   std::thread(call).join();
 }
 
-TEST_CASE("a thread borrows again what it gave back last", "[fast][scratch]") {
+TEST_CASE("a thread borrows the block that it returned last", "[fast][scratch]") {
   std::atomic<int> alive{0};
   {
     ScratchPool<Counted> pool([&] { return std::make_unique<Counted>(alive); });
@@ -45,7 +45,7 @@ TEST_CASE("a thread borrows again what it gave back last", "[fast][scratch]") {
   CHECK(alive == 0);
 }
 
-TEST_CASE("what suits is borrowed wherever it is free, and else what there is", "[fast][scratch]") {
+TEST_CASE("a fitting free block is borrowed first, else any free block", "[fast][scratch]") {
   std::atomic<int> alive{0};
   ScratchPool<Counted> pool([&] { return std::make_unique<Counted>(alive); });
   {

@@ -99,7 +99,7 @@ TEST_CASE("lanes of functions have the formulas of each problem alone", "[fast][
   }
 }
 
-TEST_CASE("flows of several sizes in lanes find what odeint's find", "[fast][flow][lanes]") {
+TEST_CASE("flows of several sizes in lanes agree with odeint's", "[fast][flow][lanes]") {
   Subjects all;
   for (std::size_t i = 0; i < 6; ++i)  // sizes alternate
     for (const Variation& variation : kVariations)

@@ -126,7 +126,7 @@ TEST_CASE("Exceptions of a system's functions name it, the function and the time
       Catch::Contains("at t = 0 failed: it threw an exception that is no std::exception"));
 }
 
-TEST_CASE("What fails with the defaults is said when the system is made, not before", "[fast]") {
+TEST_CASE("Errors with the defaults are reported when the system is made, not before", "[fast]") {
   const FunctionSystem broken = decaying([](Functions&, std::size_t size) {
     if (size == 1) throw std::runtime_error("no such default");
   });
@@ -274,7 +274,7 @@ TEST_CASE("Orders of passes are drawn afresh and do not depend on how they are a
   CHECK(other != all);
 }
 
-TEST_CASE("Noise may move another state, whose other names are those of the flow", "[fast]") {
+TEST_CASE("Noise may move another state with the names of the flow", "[fast]") {
   FunctionSystem system = decaying({});
   system.functions = [](const Parameters&, const Setting& setting) {
     Functions f;

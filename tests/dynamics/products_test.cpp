@@ -76,7 +76,7 @@ TEST_CASE("products of matrices are Eigen's, each element summed in order", "[fa
             check(rows, columns, inner, transposed, integers);
 }
 
-TEST_CASE("columns are added in order, with the same bits in whatever vectors",
+TEST_CASE("columns are added in order, with the same bits for every vector length",
           "[fast][products]") {
   for (const Index rows : {0, 1, 3, 8, 20, 47, 100, 131}) {
     for (const std::size_t count : {0, 1, 2, 9}) {

@@ -29,7 +29,7 @@ TEST_CASE("claims come in order, as many as are asked for", "[fast][sweep]") {
   CHECK_FALSE(ledger.claim(1));
 }
 
-TEST_CASE("what is given back comes first, and joins its neighbours", "[fast][sweep]") {
+TEST_CASE("returned blocks are reused first and merge with their neighbours", "[fast][sweep]") {
   Ledger ledger;
   ledger.add({0, 100});
   check_claim(ledger, 10, 0, 10);

@@ -72,7 +72,7 @@ TEST_CASE("An ensemble is interrupted if one of its runs is", "[fast][run]") {
   CHECK(cut.outcome.message == "the first");
 }
 
-TEST_CASE("Of one run all is told", "[fast][run]") {
+TEST_CASE("The summary of a single run is complete", "[fast][run]") {
   const Ending one = together({ending(How::diverged, "local", 3, "it blew up")});
   CHECK(one.outcome.message == "it blew up");
   CHECK(one.outcome.diverged_at == 3);

@@ -133,7 +133,7 @@ TEST_CASE("links inside the file are followed, also in circles", "[file][fast]")
   CHECK(TrajectoryFile::open(path).has("V"));
 }
 
-TEST_CASE("what is no regular file is not opened", "[file][fast]") {
+TEST_CASE("files that are not regular are not opened", "[file][fast]") {
   const Scratch scratch;
   REQUIRE(mkfifo((scratch / "pipe").c_str(), 0600) == 0);
   std::filesystem::create_symlink(scratch / "pipe", scratch / "link");
@@ -163,8 +163,7 @@ std::string bomb(const Scratch& scratch, std::size_t elements, const std::string
   return path;
 }
 
-TEST_CASE("what is compressed beyond measure is read only where its size is known",
-          "[file][fast]") {
+TEST_CASE("highly compressed data are read only if their size is known", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::size_t elements = std::size_t{5} << 22;  // 160 MiB as double
@@ -266,7 +265,7 @@ TEST_CASE("printable text", "[file][fast]") {
   CHECK(text::in_sentence(std::string(201, 'x')) == std::string(200, 'x') + "...");
 }
 
-TEST_CASE("work in a child process ends in a sentence, whatever happens", "[file][fast]") {
+TEST_CASE("work in a child process always ends in a message", "[file][fast]") {
   using How = hdf5::Ended::How;
   const auto held = hdf5::lock();
   CHECK(hdf5::in_child([] {}).how == How::done);

@@ -138,7 +138,7 @@ TEST_CASE("blocks in steps of their own resume bit for bit from wherever they ar
   }
 }
 
-TEST_CASE("a block whose slope is lost ends the flow there", "[fast][flow]") {
+TEST_CASE("a block with a slope that is not finite ends the flow there", "[fast][flow]") {
   const Relaxations system(true, 3.0);
   Workers workers(1);
   FlowDriver driver(system, workers, {});

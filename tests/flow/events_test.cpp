@@ -300,8 +300,9 @@ Toy clock() {
   return one(0, [](double, double) { return 1; });
 }
 
-TEST_CASE("an event whose function comes to zero and stays there is located where it does",
-          "[fast][flow]") {
+TEST_CASE(
+    "an event with a function that reaches zero and stays there is located where it reaches zero",
+    "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);

@@ -25,7 +25,7 @@ struct Run {
   FlowDriver driver;
 };
 
-TEST_CASE("targets are hit exactly, whatever the step", "[fast][flow]") {
+TEST_CASE("targets are hit exactly by steps of any length", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -150,7 +150,7 @@ TEST_CASE("a non-finite right-hand side ends the run", "[fast][flow]") {
   CHECK_THAT(first.message, Catch::EndsWith("; the right-hand side of x is NaN there"));
 }
 
-TEST_CASE("the entry whose right-hand side is not finite is named", "[fast][flow]") {
+TEST_CASE("the entry with a right-hand side that is not finite is named", "[fast][flow]") {
   // A tank that leaks until t = 2, after one that it feeds and one apart.
   const double limit =
       GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());

@@ -405,7 +405,7 @@ class Leak : public Small {
   }
 };
 
-TEST_CASE("the entry whose right-hand side is not finite is named in lanes, too",
+TEST_CASE("the entry with a right-hand side that is not finite is named in lanes, too",
           "[fast][flow][lanes]") {
   const Leak leak;
   FlowLanes lanes({{&leak, {}}}, {});
@@ -416,7 +416,7 @@ TEST_CASE("the entry whose right-hand side is not finite is named in lanes, too"
   CHECK_THAT(outcome.message, Catch::EndsWith("; the right-hand side of x[1] is NaN soon after"));
 }
 
-TEST_CASE("of several extrema in lanes the one is found that stands out", "[fast][flow][lanes]") {
+TEST_CASE("lanes find the prominent one of several extrema", "[fast][flow][lanes]") {
   // x = a e^(t/10) cos t. From 2e-4 the second minimum is the first that is 0.001 below what
   // follows, from 4e-4 it is the first one, and 1e-4 is too little for any. The last start is one
   // from which the first is that deep below the very top that follows, not below the ends of steps.

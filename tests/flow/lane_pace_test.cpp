@@ -298,7 +298,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
   CHECK(hit > 20);
 }
 
-TEST_CASE("what has been reached is seen in rows that are watched alone", "[fast][flow][lanes]") {
+TEST_CASE("passages are seen in rows that are watched alone", "[fast][flow][lanes]") {
   LaneRows watched(2), values(2), reached(1);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     watched.at(0, lane) = lane % 2 == 0 ? 1 : 0;

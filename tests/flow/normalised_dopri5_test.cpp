@@ -206,7 +206,7 @@ TEST_CASE("blocks in a time of their own give the same bits on any number of thr
   }
 }
 
-TEST_CASE("a block whose slope is lost ends the flow there, by its own time as well",
+TEST_CASE("a block with a slope that is not finite ends the flow there, in its own time as well",
           "[fast][flow]") {
   const Sharers system(true, 2.0);
   Workers workers(1);

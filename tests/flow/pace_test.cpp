@@ -41,7 +41,7 @@ TEST_CASE("a flow that becomes faster is not given up", "[flow][fast]") {
   CHECK(out_of_reach_after(2'000'000, 1e6, [](double t) { return t < 6e-5 ? 1e-9 : 10; }) == 0);
 }
 
-TEST_CASE("what is known of the pace is remembered", "[flow][fast]") {
+TEST_CASE("the known pace is remembered", "[flow][fast]") {
   Pace whole;
   Pace before;
   for (std::int64_t i = 1; i <= 50'000; ++i) {

@@ -44,7 +44,7 @@ std::vector<double> passages(const Toy& toy, double end, FlowDriver::Options opt
   return driver.passages();
 }
 
-TEST_CASE("passages are located to the tolerance, whatever the steps", "[fast][flow]") {
+TEST_CASE("passages are located to the tolerance with steps of any length", "[fast][flow]") {
   CHECK(worst_error(passages(relaxations(), 4, {})) < 1e-7);
   CHECK(worst_error(passages(relaxations(), 4, {.method = "fehlberg78"})) < 1e-8);
   for (const double rtol : {1e-5, 1e-7, 1e-9, 1e-11})
@@ -77,7 +77,7 @@ TEST_CASE("items beyond their level at the start pass there, unreachable levels 
   CHECK(std::isnan(times[6]));
 }
 
-TEST_CASE("an item whose function comes to zero and stays there passes where it does",
+TEST_CASE("an item with a function that reaches zero and stays there passes where it reaches zero",
           "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rk4");
   INFO(method);

@@ -114,7 +114,7 @@ TEST_CASE("a driver that is resumed at a target resumes bit for bit", "[fast][fl
   }
 }
 
-TEST_CASE("what the resumed runs look at happens on the way", "[fast][flow]") {
+TEST_CASE("resumed runs look at conditions on the way", "[fast][flow]") {
   const ToySystem system(subject());
   Workers workers(1);
   FlowDriver whole(system, workers, {});

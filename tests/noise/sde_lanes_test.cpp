@@ -201,7 +201,7 @@ TEST_CASE("runs in lanes resume to the same bits", "[fast][noise][lanes]") {
                   std::invalid_argument);
 }
 
-TEST_CASE("lanes are for what they can do", "[fast][noise][lanes]") {
+TEST_CASE("lanes are refused for runs that they do not support", "[fast][noise][lanes]") {
   const markov::Markov system = optimal({0.2, 0.3}, 0.6, 0.4);
   SdeDriver::Options options;
   CHECK(has_noisy_lanes(system, options));

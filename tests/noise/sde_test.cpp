@@ -197,8 +197,7 @@ TEST_CASE("settings that no driver could use are refused, by the names of their 
   CHECK_THROWS_WITH(driver.advance(std::nan("")), Contains("is NaN"));
 }
 
-TEST_CASE("noisy gradient descent takes steps of the learning rate, whatever dt is",
-          "[fast][noise]") {
+TEST_CASE("noisy gradient descent takes steps of the learning rate, not of dt", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(1, 1));
   Workers workers(1);
   SdeDriver driver(system, workers,

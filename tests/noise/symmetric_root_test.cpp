@@ -62,7 +62,7 @@ Eigen::Matrix3d root_of(const Eigen::Matrix3d& C) {
   return R;
 }
 
-TEST_CASE("where a covariance of two has no noise its root has none", "[fast][noise]") {
+TEST_CASE("the root of a covariance of two without noise is zero", "[fast][noise]") {
   RandomStream random(2, Purpose::test);
   for (int i = 0; i < 1000; ++i) {
     // Every sample keeps the sum.

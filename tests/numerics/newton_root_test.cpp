@@ -45,7 +45,7 @@ TEST_CASE("a bracketed root is found to rounding, from any start", "[fast][newto
   for (const double start : {0.0, 0.01, 1.0}) check(flat, 0, 1, start, std::log(2) / 100, 25);
 }
 
-TEST_CASE("a root at an end of what brackets it is found", "[fast][newton]") {
+TEST_CASE("a root at an end of its bracket is found", "[fast][newton]") {
   const auto line = [](double x) { return ValueAndSlope{x - 1, 1}; };
   CHECK(newton_root(line, -2, 1, false, -2) == 1);
   CHECK(newton_root(line, 1, 5, false, 5) == 1);

@@ -61,7 +61,7 @@ TEST_CASE("a condition holds for the values that it names", "[fast][observed]") 
   CHECK(is_condition("Steady"));
 }
 
-TEST_CASE("what is wrong with a condition is said by name", "[fast][observed]") {
+TEST_CASE("errors of a condition are named", "[fast][observed]") {
   const auto says = [](const std::string& words, const std::string& part) {
     INFO(words << ": " << said(words));
     CHECK(said(words).find(part) != std::string::npos);
@@ -133,7 +133,7 @@ TEST_CASE("a run that fulfils its condition from the start ends there", "[fast][
   CHECK(sgd.time() == 0);
 }
 
-TEST_CASE("a sampled run ends after the first step at whose end the condition holds",
+TEST_CASE("a sampled run ends after the first step that satisfies the condition",
           "[fast][observed]") {
   Workers workers(1);
   const std::vector<std::string> plain = {"--mode", "sgd", "--t-end", "100"};

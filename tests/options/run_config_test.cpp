@@ -131,7 +131,7 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_NOTHROW(parse({"--method", "rk4", "--dt", "0.1"}));
 }
 
-TEST_CASE("options without effect are named, with what they want", "[fast][config]") {
+TEST_CASE("options without effect are named with their condition", "[fast][config]") {
   using Sentences = std::vector<std::string>;
   const auto said = [](const Args& args) { return without_effect(parse(args)); };
   CHECK(said({}).empty());
@@ -218,7 +218,7 @@ TEST_CASE("an empty configuration file changes nothing", "[fast][config]") {
   }
 }
 
-TEST_CASE("what is wrong in a configuration file is found and named", "[fast][config]") {
+TEST_CASE("errors in a configuration file are found and named", "[fast][config]") {
   const ScratchFolder folder;
   const auto parse_text = [&folder](const std::string& text) {
     return parse({"--config", folder.write("run.cfg", text)});
@@ -295,7 +295,7 @@ TEST_CASE("the defaults spelled out in a stored configuration cause no conflict"
   CHECK_NOTHROW(parse({"--config", folder.write("run.cfg", text)}));
 }
 
-TEST_CASE("the option figure names only what the system has", "[fast][config]") {
+TEST_CASE("the option figure names only observables of the system", "[fast][config]") {
   CHECK_NOTHROW(parse({"--figure", "weights; e0 over tied"}));
   CHECK_THROWS_WITH(parse({"--figure", "e0; wieghts"}),
                     "--figure shows 'wieghts', which made-up does not have; did you mean "
@@ -305,7 +305,7 @@ TEST_CASE("the option figure names only what the system has", "[fast][config]") 
   CHECK_THROWS_AS(parse({"--config", folder.write("run.cfg", "figure = los\n")}), InputError);
 }
 
-TEST_CASE("a stored configuration holds only what describes the run", "[fast][config]") {
+TEST_CASE("a stored configuration holds only options that describe the run", "[fast][config]") {
   const ScratchFolder folder;
   const std::string text =
       config_text(parse({"-o", "x.h5", "--force", "--quiet", "--dry-run", "--progress", "never",

@@ -74,7 +74,7 @@ TEST_CASE("a legend takes as many rows as the width asks for", "[plot][fast]") {
   for (const std::string& line : lines_of(drawn(chart, kPlain))) CHECK(line.size() <= 60);
 }
 
-TEST_CASE("what happened is named with its time", "[plot][fast]") {
+TEST_CASE("events are listed with their times", "[plot][fast]") {
   Chart chart = rising();
   chart.marks = {{"half-way", 10}};
   const std::string text = drawn(chart, kBraille);

@@ -72,7 +72,7 @@ TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
   CHECK_FALSE(needs_logarithm({-1, 1000}));
 }
 
-TEST_CASE("what lies within the rounding of the largest is no data for a logarithm",
+TEST_CASE("values within the rounding of the largest are left out of a logarithmic axis",
           "[plot][fast]") {
   // An observable that starts at the rounding of its zero.
   const std::vector<double> values = {6e-33, 1e-5, 0.5};
@@ -96,7 +96,7 @@ TEST_CASE("roundings alone ask for no logarithm", "[plot][fast]") {
   CHECK(needs_logarithm({6e-33, 1e-5, 0.6}));
 }
 
-TEST_CASE("what is nowhere above 0 is on a linear axis", "[plot][fast]") {
+TEST_CASE("data without positive values have a linear axis", "[plot][fast]") {
   const std::vector<std::vector<double>> of_nothing = {{0, 0, 0}, {-1, 0}, {NAN}, {}};
   for (const std::vector<double>& values : of_nothing) {
     const Scale scale = scale_of(values, true);

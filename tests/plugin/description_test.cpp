@@ -49,7 +49,7 @@ TEST_CASE("plugin: a description without a hash is its own", "[fast]") {
   CHECK(one != read_description(kStart + kField + R"(, "end": 3})", "a.so").hash);
 }
 
-TEST_CASE("plugin: what is wrong with a description is said", "[fast]") {
+TEST_CASE("plugin: errors of a description are reported", "[fast]") {
   const auto says = [](const std::string& json, const std::string& sentence) {
     INFO(json);
     INFO(refusal(json));

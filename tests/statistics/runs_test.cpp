@@ -292,7 +292,7 @@ TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {
   CHECK(verdict(d, 0.4, 0.95, 1).kind == Verdict::Kind::differ);
 }
 
-TEST_CASE("what differs by rounding alone does not differ", "[fast][compare]") {
+TEST_CASE("a difference within rounding counts as none", "[fast][compare]") {
   // Runs that start at one place, which the exact rung rounds otherwise, and then scatter.
   Workers workers(1);
   Paths runs = walks(12, 4, 3, 0, normal);

@@ -135,7 +135,7 @@ TEST_CASE("the implicit method takes long steps on a stiff system", "[fast][step
   CHECK(implicit.statistics().accepted < explicitly.statistics().accepted / 10);
 }
 
-TEST_CASE("a method without what it needs is refused", "[fast][steppers]") {
+TEST_CASE("a method without its requirements is refused", "[fast][steppers]") {
   Toy toy = decay();
   toy.jacobian = {};
   const ToySystem system(toy);

@@ -235,7 +235,7 @@ TEST_CASE("sampling without a number of points, or along a label, is refused", "
   CHECK(axes({"sample:w0=-1:1"}, {5, 1}).axes[0].dimension == "sample");
 }
 
-TEST_CASE("wrong axes are refused with what is wrong", "[fast][sweep]") {
+TEST_CASE("wrong axes are refused with the reason", "[fast][sweep]") {
   CHECK(refusal({"w0"}) == "--over w0: an axis must have the form [LABEL:]PARAMETER=VALUES");
   CHECK_THAT(refusal({"w0="}), Contains("no values after '='"));
   CHECK_THAT(refusal({"w1=1,2"}), Contains("unknown parameter 'w1'; did you mean 'w0'?"));
@@ -264,7 +264,7 @@ TEST_CASE("wrong axes are refused with what is wrong", "[fast][sweep]") {
                Contains("'" + own + "' is a dimension that files have"));
 }
 
-TEST_CASE("what changes no number cannot be swept", "[fast][sweep]") {
+TEST_CASE("options that change no number cannot be swept", "[fast][sweep]") {
   for (const char* name :
        {"mode", "runs", "saves", "save-spacing", "save-first", "state", "threads", "output",
         "force", "config", "dry-run", "checkpoint-every", "quiet", "progress"}) {

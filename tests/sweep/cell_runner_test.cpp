@@ -60,7 +60,7 @@ struct Computed {
 
 }  // namespace
 
-TEST_CASE("cells that follow one another give what each gives alone", "[fast][sweep]") {
+TEST_CASE("cells that run in sequence give the results of single runs", "[fast][sweep]") {
   const std::string starts = "w0=-1.9:1:31", scales = "e0=0.01:1.9:14";
   const std::string chains = "chain:p=0.2,0.7,0.9", to = "chain:q=0.3,0.8,0.05";
   const std::vector<std::pair<Args, Args>> sweeps = {
@@ -125,7 +125,7 @@ FunctionSystem failing() {
 
 }  // namespace
 
-TEST_CASE("a cell whose system fails is named, or refused while the others go on",
+TEST_CASE("a cell with a failing system is named, or refused while other cells run",
           "[fast][sweep]") {
   const Catalogue catalogue(std::vector<CatalogueRow>{failing()});
   Workers workers(1);

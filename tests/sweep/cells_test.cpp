@@ -124,7 +124,7 @@ TEST_CASE("seeds follow --seed, --same-seed and a swept seed", "[fast][sweep]") 
   CHECK(swept.seed(swept.find("w0=2,seed=4")) == 4);
 }
 
-TEST_CASE("the hash is of what decides the numbers", "[fast][sweep]") {
+TEST_CASE("the hash covers the options that determine the numbers", "[fast][sweep]") {
   const std::string hash = cells({"w0=1:3:9"}, {"--t-end", "5"}).hash();
   CHECK(hash.size() == 16);
   // Sweeps that were begun keep theirs: what an option of the future does at its default is no

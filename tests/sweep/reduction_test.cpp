@@ -164,7 +164,7 @@ TEST_CASE("a cell of one run, or of diverged ones, has no statistics to invent",
     CHECK(std::isnan(two.value(none, name)));
 }
 
-TEST_CASE("a cell with runs at a limit says so, whatever became of the others", "[fast][sweep]") {
+TEST_CASE("a cell with runs at a limit reports the limit in any case", "[fast][sweep]") {
   const Made made(3);
   Rows rows = made.rows(3);
   const auto status = [&](Status first, Status second) {

@@ -58,7 +58,7 @@ TEST_CASE("rows come to their cells", "[fast][sweep]") {
   }
 }
 
-TEST_CASE("a status is written after what it promises", "[fast][sweep]") {
+TEST_CASE("a status is written after the data that it promises", "[fast][sweep]") {
   for (const char* broken :
        {"stop_time", "accepted_steps", "outcome", "loss", "w", "entropy_rate"}) {
     CAPTURE(broken);

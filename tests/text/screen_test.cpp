@@ -88,7 +88,7 @@ TEST_CASE("on a terminal a bar is drawn, and taken away for other lines", "[fast
   CHECK_THAT(fixture.err.str(), Catch::EndsWith("\r\033[Kby the way\n"));
 }
 
-TEST_CASE("what was done before counts for nothing in the time that is left", "[fast][cli]") {
+TEST_CASE("work done before does not count in the time left", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.terminal = true});
   screen.progress(0.5, "");

@@ -123,7 +123,7 @@ const Check& named(const std::vector<Check>& checks, const std::string& name) {
                        [&](const Check& check) { return check.name == name; });
 }
 
-TEST_CASE("nothing is concluded from samples that are too rare to be met", "[fast][verify]") {
+TEST_CASE("events too rare for the samples give no conclusion", "[fast][verify]") {
   const VerifyOptions only = {.only = {"mean of samples", "covariance"}};
   const std::vector<Check> some = verified(Fault::undrawn_samples, {}, only);
   INFO(verification_table(some));
@@ -385,7 +385,7 @@ FunctionSystem decaying(const Spoil& spoil) {
           }};
 }
 
-TEST_CASE("what is declared positive is below zero by rounding at most", "[fast][verify]") {
+TEST_CASE("observables declared positive are below zero by rounding at most", "[fast][verify]") {
   using X = std::span<const double>;
   struct Case {
     double floor, below;
@@ -406,7 +406,8 @@ TEST_CASE("what is declared positive is below zero by rounding at most", "[fast]
   }
 }
 
-TEST_CASE("what is not finite is named with its place, by the first check", "[fast][verify]") {
+TEST_CASE("numbers that are not finite are named with their index by the first check",
+          "[fast][verify]") {
   using X = std::span<const double>;
   const auto rhs_at_once = [](Functions& f) {
     f.rhs = [](X, double, std::span<double> out) {
@@ -503,7 +504,8 @@ TEST_CASE("a flow that grows without bound is no fault, and is told", "[fast][ve
   CHECK(checks.front().note.find("grows without bound at t = 0.5") != std::string::npos);
 }
 
-TEST_CASE("what throws fails by its own words, and the other checks are made", "[fast][verify]") {
+TEST_CASE("a check that throws fails with its message, and the other checks run",
+          "[fast][verify]") {
   using X = std::span<const double>;
   const auto throws_value = [](X, double) -> double { throw std::runtime_error("it says no"); };
   struct Case {
@@ -622,7 +624,7 @@ TEST_CASE("orders of methods are looked for where steps of one length show them"
     CHECK(names(checks, Check::Verdict::ok).count(name) == 1);
 }
 
-TEST_CASE("what verify has called wrong though it is right holds", "[fast][verify]") {
+TEST_CASE("correct systems that verify once refused pass", "[fast][verify]") {
   struct Case {
     std::string system;
     std::vector<std::string> words;
@@ -644,7 +646,7 @@ TEST_CASE("what verify has called wrong though it is right holds", "[fast][verif
   }
 }
 
-TEST_CASE("what takes long is told", "[fast][verify]") {
+TEST_CASE("a long estimate is reported", "[fast][verify]") {
   std::vector<double> parts;
   std::set<std::string> rows;
   VerifyOptions options;

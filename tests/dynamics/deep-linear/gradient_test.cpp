@@ -81,7 +81,7 @@ TEST_CASE("deep-linear: a sample is the gradient of its own loss", "[fast][deep-
   }
 }
 
-TEST_CASE("deep-linear: all balances are kept, whatever the start", "[fast][deep-linear]") {
+TEST_CASE("deep-linear: all balances are conserved from every start", "[fast][deep-linear]") {
   for (const int layers : {2, 3, 5}) {
     Subject s = subject(layers);
     const VectorXd start = s.start();

@@ -46,7 +46,7 @@ Entropy slow_rate(const MatrixXd& B, const VectorXd& p, const VectorXd& rates) {
   return all;
 }
 
-TEST_CASE("the attention's entropy and its rate are what their definitions say",
+TEST_CASE("the attention's entropy and its rate agree with their definitions",
           "[fast][joma-joint]") {
   RandomStream random(11, Purpose::test);
   for (const Index classes : {1, 3, 8, 21}) {
@@ -121,7 +121,7 @@ TEST_CASE("the entropy from the logits alone is off by less than it says", "[fas
   }
 }
 
-TEST_CASE("the entropy from the logits alone is none where gains have lost what matters",
+TEST_CASE("the entropy from the logits alone is absent where gains have lost its digits",
           "[fast][joma-joint]") {
   // The second class has but a token that lies far below the first class's.
   const MatrixXd X = MatrixXd::Identity(2, 2);
@@ -132,7 +132,7 @@ TEST_CASE("the entropy from the logits alone is none where gains have lost what 
   CHECK(!quick(Attention::Vector(none.data(), 2)));
 }
 
-TEST_CASE("what a system says of a state does not depend on the states it was asked about before",
+TEST_CASE("evaluating a state does not depend on the states evaluated before",
           "[fast][joma-joint]") {
   for (const Variant& variant : all_variants()) {
     INFO(describe(variant));

@@ -102,7 +102,7 @@ Variant noisy(AttentionKind kind) {
   return variant;
 }
 
-TEST_CASE("a rough height tells what the height would: within a range, or where beyond it lies",
+TEST_CASE("a rough height decides like the height: within a range, below or above",
           "[fast][joma-joint]") {
   for (const AttentionKind kind :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {

@@ -200,7 +200,7 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
   }
 }
 
-TEST_CASE("a batch has the same bits whatever was asked for before", "[fast][joma-joint][noise]") {
+TEST_CASE("a batch has the same bits in any order of requests", "[fast][joma-joint][noise]") {
   // Batches one after the other, of which some are drawn ahead; the same again, as along a stretch
   // of an SDE's path; steps back and ahead; another number of samples; another state.
   struct Question {
@@ -279,7 +279,8 @@ TEST_CASE("a context without the most attended tokens attends to its own",
   CHECK(far > 5);
 }
 
-TEST_CASE("every single sample conserves what noise is projected on", "[fast][joma-joint][noise]") {
+TEST_CASE("every single sample conserves the quantities on which noise is projected",
+          "[fast][joma-joint][noise]") {
   for (const Variant& of : all_variants()) {
     for (const Index nodes : {1, 3, 4, 6}) {
       if (of.backprop == Backprop::cross_entropy && nodes != 4) continue;

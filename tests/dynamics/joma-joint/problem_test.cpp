@@ -160,7 +160,7 @@ TEST_CASE("a wrong problem file is refused by dataset and entry", "[fast][joma-j
   CHECK_THROWS_WITH(made({"--problem", path}), Contains("holds no dataset X"));
 }
 
-TEST_CASE("what cannot be run is refused with the reason", "[fast][joma-joint]") {
+TEST_CASE("refused runs are given the reason", "[fast][joma-joint]") {
   const auto refused = [](const std::vector<std::string>& words, const std::string& reason) {
     INFO(reason);
     CHECK_THROWS_AS(made(words), UsageError);

@@ -142,7 +142,7 @@ std::vector<std::pair<std::string, Words>> methods_and_forms() {
 
 }  // namespace
 
-TEST_CASE("joma: flows in lanes find what odeint's find", "[fast][joma][flow][lanes]") {
+TEST_CASE("joma: flows in lanes agree with odeint's", "[fast][joma][flow][lanes]") {
   std::size_t passed = 0, minima = 0, falls = 0;
   for (const auto& [method, form] : methods_and_forms()) {
     const Subjects subjects = many(form, 24);
@@ -318,8 +318,7 @@ TEST_CASE("joma: a flow has the same bits alone and beside others, and when it i
   CHECK(pending > 0);
 }
 
-TEST_CASE("joma: what is too large for lanes, or in full coordinates, has none",
-          "[fast][joma][lanes]") {
+TEST_CASE("joma: large states and full coordinates have no lanes", "[fast][joma][lanes]") {
   struct Case {
     Words words;
     bool any;

@@ -190,7 +190,7 @@ TEST_CASE("Options in conflict with a file, each other or the machine are refuse
   CHECK_NOTHROW(Case({"--data", "tree", "--tokens", "16"}));
 }
 
-TEST_CASE("A run continues from another's last state, whatever the coordinates", "[fast][joma]") {
+TEST_CASE("A run continues from another run's last state in all coordinates", "[fast][joma]") {
   if (!popflow::test::popflow_binary()) return;
   const ScratchFolder folder;
   const std::string first = folder.file("first.h5");

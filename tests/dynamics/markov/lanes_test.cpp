@@ -71,7 +71,8 @@ TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov
   }
 }
 
-TEST_CASE("markov: lanes follow slopes whose exponential is no double", "[fast][markov][lanes]") {
+TEST_CASE("markov: lanes follow slopes with an exponential beyond double",
+          "[fast][markov][lanes]") {
   for (const PQ& of : kChains)
     for (const double w : {0.5, -2.0}) {
       const std::vector<double> state = {60, w};
@@ -161,7 +162,7 @@ TEST_CASE("markov: lanes have the event of each trajectory alone", "[fast][marko
   }
 }
 
-TEST_CASE("markov: what happens in a lane depends on no other", "[fast][markov][lanes]") {
+TEST_CASE("markov: a lane does not depend on the other lanes", "[fast][markov][lanes]") {
   for (const bool free : {false, true}) {
     const Filled filled(free);
     const std::size_t entries = free ? 3 : 2;

@@ -176,7 +176,7 @@ TEST_CASE("markov: differences of coins have all their digits", "[fast][markov]"
   }
 }
 
-TEST_CASE("markov: what is rare keeps its digits, be it 0 or 1", "[fast][markov]") {
+TEST_CASE("markov: a rare symbol, 0 or 1, keeps its digits", "[fast][markov]") {
   // The symbols swapped: p and q are, logits change their signs and places.
   for (const double rare : {0.1, 1e-6, 1e-12, 1e-17, 1e-100}) {
     INFO("probability " << rare);

@@ -439,7 +439,7 @@ TEST_CASE("The Jacobian is the derivative within an active set", "[fast][scb][l1
   }
 }
 
-TEST_CASE("Records do not change what a run with l1 does", "[fast][scb][l1]") {
+TEST_CASE("Records do not change a run with l1", "[fast][scb][l1]") {
   const auto one = cases()[2];
   const auto system = make_case(one, Coordinates::support);
   Watched few(*system, {}), many(*system, {});
@@ -684,7 +684,7 @@ TEST_CASE("Stages and signs may change at once", "[fast][scb][l1][stages]") {
   CHECK(left[1] > 0);
 }
 
-TEST_CASE("The solver of the l1 term is chosen by what it costs", "[fast][scb][l1]") {
+TEST_CASE("The solver of the l1 term is chosen by its cost", "[fast][scb][l1]") {
   const auto made = [](const std::vector<std::string>& words) {
     Workers workers(1);
     std::vector<std::string> all = {"--vocab-size", "4", "--context-length", "30", "--l1", "0.01"};
@@ -720,7 +720,8 @@ TEST_CASE("The solver of the l1 term is chosen by what it costs", "[fast][scb][l
   CHECK_THAT(told("splitting"), !Contains("--l1-solver has no effect"));
 }
 
-TEST_CASE("A splitting whose steps are too long for the sums says so", "[fast][scb][l1]") {
+TEST_CASE("A splitting reports steps that are too long for the attention's sums",
+          "[fast][scb][l1]") {
   const auto warnings = [](const std::vector<std::string>& words) {
     Workers workers(1);
     std::vector<std::string> all = {

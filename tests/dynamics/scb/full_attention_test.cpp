@@ -51,7 +51,7 @@ TEST_CASE("Threads change no bit", "[fast][scb]") {
   }
 }
 
-TEST_CASE("Large states, whose derivatives bypass the caches, move as small ones do",
+TEST_CASE("Large states, whose derivatives bypass the caches, move like small ones",
           "[fast][scb]") {
   // More than 4 million entries, columns that begin anywhere within a cache line; the derivative
   // of a few columns by the definition.

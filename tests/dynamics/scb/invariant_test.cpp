@@ -38,7 +38,7 @@ Problem problem_of(std::uint64_t seed) { return uneven_problem(6, 20, 3, seed); 
 
 }  // namespace
 
-TEST_CASE("What the flow conserves stays, and nothing else is called conserved", "[fast][scb]") {
+TEST_CASE("The flow conserves the declared quantities and no others", "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2);
   const Problem problem = problem_of(seed);
   for (const Variant& variant : all_variants()) {

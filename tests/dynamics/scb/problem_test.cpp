@@ -246,7 +246,7 @@ TEST_CASE("A context of 1e12 costs no more than its positions", "[fast][scb]") {
   CHECK(problem.Q.position.minCoeff() < 10000000000);
 }
 
-TEST_CASE("As many positions as the context has are all of them", "[fast][scb]") {
+TEST_CASE("A support as large as the context contains all positions", "[fast][scb]") {
   const Problem problem = make({{"context-length", "5"}, {"sparsity", "5"}});
   for (Eigen::Index i = 0; i < 5; ++i) CHECK((problem.Q.position.row(i).array() == i).all());
   CHECK_THAT(sentence<UsageError>([] {

@@ -356,7 +356,7 @@ TEST_CASE("topic: a document without selected positions feels the penalty alone"
   CHECK(none > 20);
 }
 
-TEST_CASE("topic: every single sample conserves what noise is projected on",
+TEST_CASE("topic: every single sample conserves the quantities on which noise is projected",
           "[fast][topic][noise]") {
   for (const Data& data : small_data()) {
     for (const Variant& variant : all_variants(0)) {
