@@ -89,6 +89,40 @@ def test_noise_by_equations_moves_the_sde():
     assert np.allclose(moved[:, 1], moved[:, 0] / 2, atol=1e-9)
 
 
+def test_passages_of_a_matrix_are_swept_in_lanes_and_compared_with_noise():
+    m = Model("matrix", "a matrix that decays")
+    k = m.parameter("k", 1.0, "rate", low=0)
+    x = m.weights("x", [[1.0, 0.5]], "places")
+    m.rate(x, -k * x)
+    m.noise(factor=[[1.0], [0.5]])
+    m.passage("crossed", 0.3 - x, "time at which an entry falls below 0.3", axes=["row", "place"])
+    m.observable("size", (x * x).sum(), "size")
+    m.invariant("ratio", x @ [[0.5], [-1.0]], "linear relation of the entries")
+    m.outcome("settled", x[0, 0] < 0.2, "the first entry is small")
+    m.end = 3
+    system = m.build()
+    assert [row.name for row in m.invariants] == ["ratio"]
+    swept = popflow.sweep(system, over={"k": [0.5, 1.0, 2.0]}, t_end=3)
+    for value in (0.5, 1.0, 2.0):
+        assert np.allclose(swept.crossed.sel(k=value), [np.log([1 / 0.3, 0.5 / 0.3]) / value],
+                           rtol=1e-5)
+    compared = popflow.compare(system, learning_rate=0.05, batch_size=1, runs=8, t_end=1,
+                               rungs=["flow", "sde"])
+    assert list(compared.rung.values) == ["flow", "sde"]
+    with pytest.raises(popflow.UsageError, match="has no sampled model"):
+        popflow.run(system, mode="sgd", learning_rate=0.1, t_end=1)
+
+
+def test_entries_of_a_vector_or_matrix_are_invariants_of_their_own():
+    m = Model("conserved", "constants")
+    v, W = m.weights("v", [1.0, 2.0], "vector"), m.weights("W", np.eye(2), "matrix")
+    m.invariant("entry", v, "entries of v")
+    m.invariant("cell", W, "entries of W")
+    assert [row.name for row in m.invariants] == ["entry_0", "entry_1", "cell_0_0", "cell_0_1",
+                                                  "cell_1_0", "cell_1_1"]
+    assert m.invariants[3].meaning == "entries of W, entry 0, 1"
+
+
 def test_a_wrong_noise_or_solution_is_caught():
     def made(covariance=None, solution=None):
         m = Model("wrong", "a wrong part")

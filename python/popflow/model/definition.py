@@ -370,15 +370,17 @@ class Model:
         return other
 
     def invariant(self, name: str, value: Any, meaning: str, sign: str = "") -> None:
-        """A quantity that the flow conserves; of an array, each entry. `verify` checks it."""
+        """A quantity that the flow conserves; of an array, each entry, recorded as NAME_0, NAME_1
+        and so on (NAME_0_0 for a matrix). `verify` checks it."""
         symbol = as_symbol(value)
         if symbol.size == 1:
             self.invariants.append(self._value(name, symbol, meaning, sign, "invariant"))
             return
-        for place in range(symbol.size):
-            entry = symbol.ravel()[place]
-            self.invariants.append(self._value(f"{name}_{place}", entry,
-                                               f"{meaning}, entry {place}", sign, "invariant"))
+        for place in np.ndindex(*symbol.shape):
+            number = "_".join(map(str, place))
+            self.invariants.append(self._value(f"{name}_{number}", symbol[place],
+                                               f"{meaning}, entry {', '.join(map(str, place))}",
+                                               sign, "invariant"))
 
     def event(self, name: str, value: Any, meaning: str) -> None:
         """The first time at which a scalar rises through zero."""
