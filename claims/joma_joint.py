@@ -27,10 +27,10 @@ def salient_first(long: bool) -> list[Number]:
     Spearman's correlation of both over the tokens, mean over nodes: salient tokens are first if it
     is at most -0.5 on the mean over twelve draws.
 
-    By this rule, which the protocol named before, they are not: weights grow side by side, and under
-    cross-entropy those of salient tokens go on growing longest. After this outcome a second measure
-    was added, as conditions of its own: the time at which a weight reaches a level common to all
-    tokens, a tenth of the node's largest weight at the end (never: the latest)."""
+    By this rule, which the protocol named before, they are not: weights grow side by side, and
+    under cross-entropy those of salient tokens go on growing longest. After this outcome a second
+    measure was added, as conditions of its own: the time at which a weight reaches a level common
+    to all tokens, a tenth of the node's largest weight at the end (never: the latest)."""
     del long
     found: list[Number] = []
     for activation in ("identity", "tanh", "relu", "square"):

@@ -162,8 +162,9 @@ def alike(T: int, rule: str, rate: float) -> list[Number]:
 
 def plain_rule(T: int) -> Check:
     """Plain gradient descent at small equal rates, by its flow."""
-    times = [float(popflow.run("scb", **PROBLEM, **kind, context_length=T, preconditioner="none",
-                               **({} if kind else {"project": "none"}), t_end=1000 * T, saves=2,
+    times = [float(popflow.run("scb", **PROBLEM, **SUPPORT, **kind, context_length=T,
+                               preconditioner="none", **({} if kind else {"project": "none"}),
+                               t_end=300 * T if kind else 1000, saves=2,
                                state="none").time_of.boosted) for kind in KINDS.values()]
     return Check("steps of softmax over those of linear attention until the product is 1/2",
                  times[1] / times[0], f"sgd, T = {T}", least=0.5, most=2)

@@ -19,7 +19,11 @@ from .common import SUPPORT, TWO_STAGES, completed, noisy, stage2_bound
 
 
 @claim(5, BIGRAM, "training works at N = 100, 500 and T = 100 000 with Gaussian noise",
-       experiments=["scb-large"], has_long=True)
+       experiments=["scb-large"], has_long=True,
+       headline=("share of runs with signal_A above 0.1 after stage 1",
+                 "N = 100 and T = 100000 with B = 1e+08"),
+       conditions=["N = 100 and T = 100000 with B = 1e+07", "N = 100 and T = 100000 with B = 1e+08",
+                   "N = 500 and T = 100000 with B = 1e+08"])
 def large(long: bool) -> list[Number]:
     """Population gradient plus isotropic Gaussian noise of the scale that one sample's gradient
     has, by the sampler, divided by the root of B. Stage 1 at a rate of 0.5, a quarter of what is

@@ -191,9 +191,10 @@ def growth_of_log(lengths: tuple[int, ...]) -> float:
 def other_distributions(long: bool) -> list[Number]:
     """Flow, N = 10, V = V_pre/2 + mu 1'/2. The new chain mixes the transitions of the old one with
     those of another by half, so that the stationary distributions differ; the Q's are independent.
-    Pairs are split at a total variation of 0.15; drawn pairs are nearly all above it. All of the time until the signals are boosted, at
-    T = 1000, must be at most half of that from scratch (mean over pairs), and the wait for each
-    decade of T, from 10^3 to 10^6, at most a hundredth of that from scratch."""
+    Pairs are split at a total variation of 0.15; drawn pairs are nearly all above it. All of the
+    time until the signals are boosted, at T = 1000, must be at most half of that from scratch (mean
+    over pairs), and the wait for each decade of T, from 10^3 to 10^6, at most a hundredth of that
+    from scratch."""
     del long
     found: list[Number] = []
     by_distance: dict[str, list[tuple[float, float, float]]] = {"nearer": [], "farther": []}
