@@ -193,7 +193,7 @@ std::vector<Row> own_rows() {
       {{.name = "saves",
         .kind = Kind::integer,
         .default_text = "201",
-        .meaning = "number of records, start and end included; 1 is the end alone",
+        .meaning = "number of records, start and end included; 1 records the end only",
         .range = at_least_one}},
       {{.name = "save-spacing",
         .kind = Kind::word,

@@ -85,8 +85,8 @@ std::optional<StateShape> shape_of(const Cells& cells, std::uint64_t number,
   return std::nullopt;
 }
 
-/// Returns unswept parameters of the system whose values are determined when it is made, if they
-/// are equal in the first cell and in those at the ends of the axes.
+/// Returns unswept parameters of the system whose values are determined when it is made. Only those
+/// count that are equal in the first cell and in those at the ends of the axes.
 std::vector<std::pair<std::string, Value>> shared_settled_values(const Cells& cells,
                                                                  const Catalogue& catalogue,
                                                                  Workers& workers) {

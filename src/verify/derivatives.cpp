@@ -311,9 +311,9 @@ class JacobianAt {
 
  private:
   /// Relative error of a column at the best step, and the allowed error there. Differences cannot
-  /// resolve columns far below the rounding of the right-hand side. The accuracy of both is bounded
-  /// by the effect of perturbed last digits of the state on the right-hand side (whose terms may
-  /// cancel, as near a state of rest) or on the column.
+  /// resolve columns far below the rounding of the right-hand side. Perturbed last digits of the
+  /// state bound the accuracy of both. They act on the column, and on the right-hand side, whose
+  /// terms may cancel, as near a state of rest.
   struct Column {
     double error, allowed;
     bool kink;  ///< the one-sided slopes differ

@@ -232,8 +232,9 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
     const auto look = [&](const Moments& moments, Eigen::Index i, double of, double rounding,
                           const Vector& direction, const std::string& what) {
       const double distance = std::abs(moments.mean(i)) - 1e-12 * of;
-      // A quantity that all samples change alike must agree to rounding, unless samples too rare to
-      // be drawn change it, for example by as much as the flow moves the state.
+      // A quantity that all samples change alike must agree to rounding. The exception is a
+      // quantity that samples too rare to be drawn change, for example by as much as the flow moves
+      // the state.
       const bool still = moments.error(i) <= 1e-14 * of;
       const double chance = std::max(rare.along(direction), still ? rarest * of : 0.0);
       if (distance <= (still ? rounding : 0))

@@ -131,9 +131,9 @@ std::vector<double> stretches(const Subject& subject) {
   return ends;
 }
 
-/// Checks the order of a method with fixed steps, over the longest interval that shows one, and
-/// over an eighth of it, because a flow that comes to rest forgets its errors. If no interval shows
-/// an order, returns the result of the shortest one.
+/// Checks the order of a method with fixed steps, over the longest interval that shows one. Also
+/// checks an eighth of this interval, because a flow that comes to rest forgets its errors. If no
+/// interval shows an order, returns the result of the shortest one.
 template <class Exact>
 std::optional<Check> fixed_order(const Subject& subject, const std::string& name,
                                  const std::string& method, Exact&& exact) {
