@@ -1,4 +1,4 @@
-"""Markov chains: energy, basins, and where the starts end (claims 16 to 20)."""
+"""Markov chains: energy, basins, where starts end, how to choose them (claims 16 to 20, 40)."""
 
 from __future__ import annotations
 
@@ -19,24 +19,36 @@ SADDLE, SADDLE_ENERGY = -np.sqrt(0.5), -(1 + np.log(2)) / 2
 ACCURATE = {"rtol": 1e-9, "atol": 1e-11}
 #: Neighbours that tend to be equal, and such that tend to alternate.
 CHAINS = {"p + q < 1": {"p": 0.2, "q": 0.3}, "p + q > 1": {"p": 0.7, "q": 0.8}}
-#: The same, and chains whose two symbols are not about as frequent.
-BASIN_CHAINS = [*CHAINS.values(), {"p": 0.1, "q": 0.6}, {"p": 0.3, "q": 0.9}]
+#: Chains whose symbols are not about as frequent, and such with p and q near 0 or 1.
+SKEWED = {"p + q < 1": [{"p": 0.05, "q": 0.6}, {"p": 0.6, "q": 0.05}, {"p": 0.02, "q": 0.9}],
+          "p + q > 1": [{"p": 0.3, "q": 0.95}, {"p": 0.95, "q": 0.3}, {"p": 0.12, "q": 0.9}]}
+EXTREME = {"p + q < 1": [{"p": 0.02, "q": 0.02}], "p + q > 1": [{"p": 0.98, "q": 0.98}]}
+#: Chains of claim 17, by what they are.
+BASIN_CHAINS = {"balanced chains": list(CHAINS.values()),
+                "skewed chains": [{"p": 0.1, "q": 0.6}, {"p": 0.3, "q": 0.9},
+                                  {"p": 0.05, "q": 0.6}],
+                "p and q near 0 or 1": [{"p": 0.02, "q": 0.02}, {"p": 0.98, "q": 0.98}]}
 
 
 @claim(16, MARKOV, "the flow conserves the energy",
        experiments=["markov-small-start-correlated", "markov-high-energy"])
 def energy(long: bool) -> list[Number]:
-    """The largest change of the energy along the flow, over starts in the plane and both signs of
-    p + q - 1. It is the solver's error, since it falls with the tolerance."""
+    """The largest change of the energy along the flow, over starts in the plane and chains on both
+    sides of p + q = 1, balanced and skewed. It is the solver's error, since it falls with the
+    tolerance. The statement is about the bias at its optimum. Training moves the bias from 0, and
+    there the energy changes by several units: dE/dt = -2 e^2 db/dt."""
     del long
+    chains = [*CHAINS.values(), *SKEWED["p + q < 1"][:2], *EXTREME["p + q > 1"]]
+    axis = {"chain": {name: [chain[name] for chain in chains] for name in ("p", "q")}}
     found: list[Number] = []
     for rtol in (1e-6, 1e-10):
-        runs = popflow.sweep("markov", {"e0": popflow.linear(-1.5, 1.5, 8),
-                                        "w0": popflow.linear(-1.5, 1.5, 8), "q": [0.3, 0.9]},
-                             record="series", p=0.3, t_end=50, rtol=rtol, atol=rtol / 100)
-        drift = np.abs(runs.energy - runs.energy.isel(time=0)).max()
-        found.append(Check("largest change of the energy", float(drift), f"rtol = {rtol:g}",
-                           most=100 * rtol))
+        for bias in ("optimal", "free"):
+            runs = popflow.sweep("markov", {"e0": popflow.linear(-1.5, 1.5, 8),
+                                            "w0": popflow.linear(-1.5, 1.5, 8), **axis},
+                                 record="series", t_end=50, rtol=rtol, atol=rtol / 100, bias=bias)
+            drift = np.abs(runs.energy - runs.energy.isel(time=0)).max()
+            found.append(Check(f"largest change of the energy, rtol = {rtol:g}", float(drift),
+                               f"{bias} bias", most=100 * rtol))
     return found
 
 
@@ -53,19 +65,21 @@ def basins(long: bool) -> list[Number]:
     still undecided are counted apart. How many end elsewhere, and how far from the separatrix, is
     told without deciding anything.
 
-    With a free bias starts end elsewhere in each of the chains. While the bias moves, so does the
+    With a free bias starts end elsewhere in most of the chains. While the bias moves, so does the
     energy: dE/dt = -2 e^2 db/dt. From 0 such starts are few and near the separatrix where p and q
     are nearly equal. Where they differ much the optimum of the bias is far from 0, and such starts
     are many and also far from the separatrix. From its optimum they can be far from it, too: with
     p + q < 1 and large e, e falls fast, the bias lags behind, and meanwhile the energy grows."""
     found: list[Number] = []
-    for chain in BASIN_CHAINS:
-        found += with_optimal_bias(chain, 400 if long else 100)
-    starts = drawn_starts(6000 if long else 1500)
-    for chain in BASIN_CHAINS:
-        there = popflow.sweep("markov", {"start": starts}, t_end=0, **chain)
-        found += [*with_free_bias(chain, starts, "0"), moved_energy(chain)]
-        found += with_free_bias(chain, {**starts, "b0": plain(there.b)}, "its optimum")
+    for kind, chains in BASIN_CHAINS.items():
+        for chain in chains:
+            found += with_optimal_bias(chain, 400 if long else 100, f"optimal bias, {kind}")
+    starts = drawn_starts(6000 if long else 1000)
+    for kind, chains in BASIN_CHAINS.items():
+        for chain in chains:
+            there = popflow.sweep("markov", {"start": starts}, t_end=0, **chain)
+            found += [*with_free_bias(chain, starts, "0", kind), moved_energy(chain, kind)]
+            found += with_free_bias(chain, {**starts, "b0": plain(there.b)}, "its optimum", kind)
     return found
 
 
@@ -73,15 +87,15 @@ def named(chain: dict[str, float]) -> str:
     return f"p = {chain['p']:g}, q = {chain['q']:g}"
 
 
-def with_optimal_bias(chain: dict[str, float], count: int) -> list[Number]:
+def with_optimal_bias(chain: dict[str, float], count: int, place: str) -> list[Number]:
     ends = popflow.sweep("markov", {"w0": popflow.linear(-2, 1.99, count),
                                     "e0": popflow.linear(0.005, 2, count)}, **chain)
     elsewhere = ends.popflow.words("outcome") != expected(ends.w0, ends.e0, chain)
     return [Check(f"of {count * count} starts, end elsewhere, {named(chain)}",
-                  int(elsewhere.sum()), "optimal bias", most=0),
+                  int(elsewhere.sum()), place, most=0),
             # e is bisected to 1e-8, and the energy changes by at most 2 e of that.
             Check(f"energy at the boundary, off E_saddle, {named(chain)}", boundary_error(chain),
-                  "optimal bias", most=1e-7)]
+                  place, most=1e-7)]
 
 
 def expected(w: Any, e: Any, chain: dict[str, float]) -> Any:
@@ -123,7 +137,7 @@ def plain(values: Any) -> list[float]:
     return [float(f"{value:.15g}") for value in np.asarray(values)]
 
 
-def moved_energy(chain: dict[str, float]) -> Number:
+def moved_energy(chain: dict[str, float], kind: str) -> Number:
     """How far the change of the energy is from -2 times the integral of e^2 db, over time."""
     run = popflow.run("markov", bias="free", e0=1.1, w0=-1.9, t_end=50, saves=5001,
                       save_spacing="linear", **chain)
@@ -133,17 +147,17 @@ def moved_energy(chain: dict[str, float]) -> Number:
     return Number(f"change of the energy from (e, w) = (1.1, -1.9), off -2 times the integral of "
                   f"e^2 db, of its largest, {named(chain)}",
                   float(np.abs(change + integral).max() / np.abs(change).max()),
-                  "free bias from 0")
+                  f"free bias from 0, {kind}")
 
 
 def with_free_bias(chain: dict[str, float], starts: dict[str, list[float]],
-                   bias: str) -> list[Number]:
+                   bias: str, kind: str) -> list[Number]:
     ends = popflow.sweep("markov", {"start": starts}, bias="free", **chain)
     outcome = ends.popflow.words("outcome").values
     decided = np.isin(outcome, ["global", "local"])
     other = decided & (outcome != expected(ends.w0, ends.e0, chain).values)
     distance = np.abs(energy_of(ends.w0, ends.e0) - SADDLE_ENERGY).values
-    where = f"free bias from {bias}"
+    where = f"free bias from {bias}, {kind}"
     accurate = popflow.sweep("markov", {"start": starts}, bias="free", **ACCURATE, **chain)
     return [Check(f"of {decided.sum()} starts that end in a minimum, end elsewhere, "
                   f"{named(chain)}", int(other.sum()), where, most=0),
@@ -172,7 +186,9 @@ def critical_points(long: bool) -> list[Number]:
     falls in another. The local minima stay minima."""
     del long
     found: list[Number] = []
-    for where, chain in CHAINS.items():
+    chains = {**CHAINS, "skewed, p + q < 1": SKEWED["p + q < 1"][0],
+              "skewed, p + q > 1": SKEWED["p + q > 1"][0]}
+    for where, chain in chains.items():
         line = np.linspace(-2, 2, 41)
         sign = 1 if chain["p"] + chain["q"] < 1 else -1
         attracts = sign * (1 + 2 * line * np.abs(line)) < 0
@@ -199,11 +215,11 @@ def degenerate(kind: str, where: str, chain: dict[str, float], e: np.ndarray, w:
     return [Check(f"largest gradient, {where}", float(gradient.max()), kind, most=1e-13),
             Check(f"least curvature across, {where}" if lowest
                   else f"least curvature across, downwards, {where}", float(across.min()), kind,
-                  least=1e-3),
+                  least=1e-4),
             # Differences over h = 1e-3 of a loss near 1: rounding makes 1e-10, terms of order h^2
-            # 1e-6 times the fourth derivatives.
+            # 1e-6 times the fourth derivatives, 4e-6 here.
             Check(f"largest curvature along, {where}", float(np.abs(along).max()), kind,
-                  most=1e-3)]
+                  most=1e-4)]
 
 
 def with_bias(kind: str, where: str, chain: dict[str, float], w: np.ndarray,
@@ -219,11 +235,11 @@ def with_bias(kind: str, where: str, chain: dict[str, float], w: np.ndarray,
     return [Check(f"largest gradient, {where}", float(gradient.max()), place, most=1e-13),
             Check(f"least of the second largest curvature, {where}" if lowest
                   else f"least curvature downwards, {where}", float(least.min()), place,
-                  least=1e-3),
+                  least=1e-4),
             Check(f"least of the largest curvature, {where}", float(eigenvalues[:, 2].min()), place,
-                  least=1e-3),
+                  least=1e-4),
             Check(f"largest curvature along, {where}", float(np.abs(along).max()), place,
-                  most=1e-3)]
+                  most=1e-4)]
 
 
 def hessians(chain: dict[str, float], e: np.ndarray, w: np.ndarray, b: np.ndarray | None = None,
@@ -285,32 +301,40 @@ def others(where: str, chain: dict[str, float]) -> Number:
                  "no other points", most=0)
 
 
-@claim(19, MARKOV, "small Gaussian starts learn chains with p + q < 1, and those with p + q > 1 "
-       "from w < 0 above the separatrix only",
-       experiments=["markov-small-start-correlated", "markov-small-start-alternating",
-                    "markov-high-energy"], has_long=True)
+@claim(19, MARKOV, "small Gaussian starts end in a global minimum if p + q < 1, in a local one if "
+       "p + q > 1", experiments=["markov-small-start-correlated", "markov-small-start-alternating",
+                                 "markov-high-energy"], has_long=True,
+       headline=("share that ends global, free bias, p = 0.2, q = 0.3",
+                 "p + q < 1 with sigma = 0.02"),
+       conditions=["p + q > 1 with sigma = 0.02", "p + q > 1 with sigma = 0.02, skewed chains",
+                   "p + q > 1 with sigma = 0.3"])
 def initialisation(long: bool) -> list[Number]:
     """Starts e, w (and b, where it is free) normal with standard deviation sigma: 0.02 is usual for
     transformers. For p + q < 1 they must end in a global minimum with high probability, for
     p + q > 1 in a local one. High is taken to be 99%. Starts that are undecided count as failures.
-    Larger sigma show how far this goes: with p + q > 1 it fails from 0.3, where starts come above
-    the separatrix, and with p + q < 1 at 1, where they come left of the saddle.
 
-    What the paper advises for p + q > 1, w < 0 and an energy above the saddle's, is tested with
-    starts around (e, w) = (0.5, -1), with a spread of 0.02. (About one of 2500 is below it.)
+    At 0.02 they do, for chains with p and q near 0 or 1 and for most skewed ones. With p = 0.12 and
+    q = 0.9 there is next to nothing to learn, and 1% of the starts with a free bias are undecided
+    where the flow ends. Larger sigma show how far this goes: with p + q > 1 it fails from 0.3,
+    where starts come above the separatrix, and for that skewed chain with a free bias a quarter of
+    the starts end global there. With p + q < 1 it fails at 1, where they come left of the saddle.
+    Advice for better starts is claim 40.
 
     The shares are Agresti and Coull's, which are never quite 0 or 1. The counts are beside them."""
-    count = 6000 if long else 3000
+    count = 6000 if long else 1000
     draw = np.random.default_rng(19)
     found: list[Number] = []
     for sigma in (0.02, 0.1, 0.3, 1.0):
         normal = draw.normal(0, sigma, (3, count))
         for where, chain in CHAINS.items():
-            found += learning(f"{where} with sigma = {sigma:g}", chain, normal,
-                              "global" if where == "p + q < 1" else "local")
-    advised = draw.normal(0, 0.02, (3, count)) + np.array([[0.5], [-1], [0]])
-    for where, chain in CHAINS.items():
-        found += learning(f"{where} around (0.5, -1)", chain, advised, "global")
+            place = f"{where} with sigma = {sigma:g}"
+            good = "global" if where == "p + q < 1" else "local"
+            found += learning(place, chain, normal, good)
+            if sigma in (0.02, 0.3):
+                for skewed in SKEWED[where] if long else SKEWED[where][::2]:
+                    found += learning(f"{place}, skewed chains", skewed, normal, good)
+                for extreme in EXTREME[where]:
+                    found += learning(f"{place}, p and q near 0 or 1", extreme, normal, good)
     return found
 
 
@@ -319,13 +343,17 @@ def learning(where: str, chain: dict[str, float], starts: np.ndarray, good: str)
     changed = 0
     for bias in ("optimal", "free"):
         ends = outcomes(starts, chain, bias)
-        found.append(Check(f"share that ends {good}, {bias} bias ({counted(ends == good)})",
-                           share(ends == good), where, least=0.99))
-        some = slice(1000)
+        found += [Check(f"share that ends {good}, {bias} bias, {named(chain)}", share(ends == good),
+                        where, least=0.99),
+                  Number(f"starts of {len(ends)} that end {good}, {bias} bias, {named(chain)}",
+                         np.count_nonzero(ends == good), where),
+                  Number(f"starts of {len(ends)} that are undecided, {bias} bias, {named(chain)}",
+                         np.count_nonzero(ends == "undecided"), where)]
+        some = slice(100)
         changed += np.count_nonzero(outcomes(starts[:, some], chain, bias, **ACCURATE)
                                     != ends[some])
-    return [*found, Number("of the first 1000 starts with either bias, change their outcome at a "
-                           "tenth of the tolerance", changed, where)]
+    return [*found, Number("of the first 100 starts with either bias, change their outcome at a "
+                           f"tenth of the tolerance, {named(chain)}", changed, where)]
 
 
 def counted(happened: Any) -> str:
@@ -345,15 +373,32 @@ STARTS = {"small start, p + q < 1": {**CHAINS["p + q < 1"], "e0": 0.1, "w0": -0.
           "left of the saddle, p + q < 1": {**CHAINS["p + q < 1"], "e0": 0.3, "w0": -1.2},
           "small start, p + q > 1": {**CHAINS["p + q > 1"], "e0": 0.1, "w0": -0.1},
           "above the separatrix, p + q > 1": {**CHAINS["p + q > 1"], "e0": 1.2, "w0": -0.4}}
+#: (e, w) of starts on both sides of the separatrix.
+AROUND = [(0.1, -0.1), (0.3, -1.2), (0.5, -1.0), (1.2, -0.4)]
+#: Plain steps, and AdamW with a common rate and decay, since those of the paper are not at hand.
+TRAINING: dict[str, dict[str, Any]] = {
+    "SGD": {"learning_rate": 0.1, "t_end": 200},
+    "AdamW": {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 1e-3, "steps": 8000}}
 
 
 @claim(20, MARKOV, "sampled training follows the flow, and ends where it does",
-       experiments=["markov-sgd-basins", "markov-basins-sgd"], has_long=True)
+       experiments=["markov-sgd-basins", "markov-basins-sgd"], has_long=True,
+       headline=("runs that end elsewhere than the flow", "SGD, skewed chains"),
+       conditions=["SGD, skewed chains", "AdamW, balanced chains",
+                   "the theorem's ends, skewed chains"])
 def sampled(long: bool) -> list[Number]:
-    """SGD with a free bias on batches of 16 chains of 1024 symbols, as in the paper (which steps
-    with AdamW, not with plain SGD), against the flow, from one start in each basin. The mean loss
-    must agree at all times with the comparison's simultaneous 95% band, within 5% of what there is
-    to learn, and every run must end where the theorem says: one that is undecided does not.
+    """SGD with a free bias on batches of 16 chains against the flow, from one start in each basin.
+    The mean loss must agree at all times with the comparison's simultaneous 95% band, within 5% of
+    what there is to learn (1024 symbols, as in the paper).
+
+    Ends: from four starts on both sides of the separatrix, for balanced and for skewed chains
+    (256 symbols), every run must end where the flow of the same free bias ends, and an undecided
+    one does not. SGD does so without an exception. AdamW (1e-3, decay 1e-3, 8000 steps; the paper
+    trains with AdamW, its settings are not at hand) is a condition of its own.
+
+    The theorem is about the optimal bias. Its ends are another condition: for skewed chains with a
+    free bias neither the flow nor SGD ends where it says. At p = 0.05, q = 0.6 from (0.3, -1.2) the
+    flow and all runs end global, the theorem says local.
 
     Noise blurs the separatrix. Starts with w = -1.5 have energies around the saddle's, the bias is
     kept at its optimum, so that the flow is that of the theorem, and steps are larger (0.2). The
@@ -370,18 +415,45 @@ def sampled(long: bool) -> list[Number]:
         sgd = pair.popflow.group("sgd")
         learnable = sgd.attrs["stationary_entropy"] - sgd.attrs["entropy_rate"]
         apart = (np.abs(pair.loss_difference) + pair.loss_band).max() / learnable
-        outcome = sgd.popflow.words("outcome")
-        good = expected(np.float64(start["w0"]), np.float64(start["e0"]), start)
         found += [Check(f"loss, largest difference with its band, over what there is to learn, "
-                        f"{where}", float(apart), "B = 16 with 1024 symbols", most=0.05),
+                        f"{where}", float(apart), "course of the loss, B = 16 with 1024 symbols",
+                        most=0.05),
                   Number(f"loss of the flow, largest change at a tenth of the tolerance, over what "
                          f"there is to learn, {where}", flow_error(start, learnable),
-                         "B = 16 with 1024 symbols"),
-                  Check(f"of {runs} runs, end elsewhere or are undecided, {where}",
-                        int((outcome != good).sum()), "B = 16 with 1024 symbols", most=0)]
+                         "course of the loss, B = 16 with 1024 symbols")]
+    skewed = [chain for chains in SKEWED.values() for chain in chains]
+    found += ends("balanced chains", list(CHAINS.values()), 16 if long else 4)
+    found += ends("skewed chains", skewed if long else skewed[::2], 16 if long else 4)
     for batch, length in [(1, 9), (16, 9)] + [(4, 9), (16, 1024)] * long:
         found += blur(batch, length, 4 * runs)
     return found
+
+
+def ends(kind: str, chains: list[dict[str, float]], runs: int) -> list[Number]:
+    """Ends of sampled training beside those of the flow with a free bias, and of both beside the
+    theorem's."""
+    e, w = zip(*AROUND, strict=True)
+    axes = {"start": {"e0": list(e), "w0": list(w)},
+            "chain": {name: [chain[name] for chain in chains] for name in ("p", "q")}}
+    flow = popflow.sweep("markov", axes, bias="free", t_end=1e4).popflow.words("outcome")
+    theorem = np.array([[str(expected(np.float64(there), np.float64(here), chain))
+                         for chain in chains] for here, there in AROUND])
+    found: list[Number] = [
+        Number("flows that are undecided", int((flow == "undecided").sum()), kind)]
+    for name, training in TRAINING.items():
+        sampled = popflow.sweep("markov", axes, mode="sgd", bias="free", batch_size=16,
+                                context_length=256, runs=runs, state="none", **training)
+        outcome = sampled.popflow.words("outcome").transpose("start", "chain", "run").values
+        place = f"{name}, {kind}"
+        found += [Check("runs that end elsewhere than the flow",
+                        int((outcome != flow.values[..., None]).sum()), place, most=0),
+                  Number("runs", outcome.size, place),
+                  Number("runs that are undecided", int((outcome == "undecided").sum()), place)]
+    elsewhere = flow.values != theorem
+    return [*found,
+            Check("flows with a free bias that end elsewhere than the theorem says",
+                  int(elsewhere.sum()), f"the theorem's ends, {kind}", most=0),
+            Number("flows", elsewhere.size, f"the theorem's ends, {kind}")]
 
 
 def flow_error(start: dict[str, float], learnable: float) -> float:
@@ -419,3 +491,71 @@ def blur(batch: int, length: int, runs: int) -> list[Number]:
             Number("further runs, undecided at a distance of 0.2", int((~decided).sum()), place),
             Number("distance of the energy from which half learn", curve.threshold.place, place),
             Number("slope of the logit in the energy", curve.slope, place)]
+
+
+#: Rules of training for claim 40.
+RULES: dict[str, dict[str, Any]] = {
+    "SGD": {"learning_rate": 0.1, "steps": 3000},
+    "momentum": {"optimizer": "momentum", "learning_rate": 0.01, "steps": 3000},
+    "Adam": {"optimizer": "adam", "learning_rate": 0.01, "steps": 1500}}
+
+
+@claim(40, MARKOV, "starts with w < 0 and an energy above the saddle's end in a global minimum: a "
+       "guideline for initialisation", has_long=True, picture="claim-40.png",
+       headline=("share that ends global, p + q < 1, p = 0.6, q = 0.05",
+                 "SGD, around (0.5, -1), skewed chains"),
+       conditions=["SGD, around (0.5, -1)", "SGD, around (0.5, -1), skewed chains",
+                   "Adam, around (0.5, -1), skewed chains"])
+def guideline(long: bool) -> list[Number]:
+    """The paper's advice, tested as advice: starts are drawn as it says and trained on batches of
+    8 chains of 32 symbols, the bias free from 0. Two ways to draw: around (e, w) = (0.5, -1) with
+    a spread of 0.02, and from all of the region it names, -1.5 < w < -0.2 with an energy 0.1 to 1.1
+    above the saddle's. Advice works where at least 95% of the starts end in a global minimum, by
+    the interval of the share; undecided runs count as failures. Beside it stands the share of
+    starts that are normal with spread 0.02.
+
+    The advice works for balanced chains under each rule, where without it no start learns a chain
+    with p + q > 1. It is advice for an optimal bias, though. Training starts with b = 0, and the
+    energy changes while b moves. So skewed chains, whose bias has far to go, are conditions of
+    their own, and the advice fails there: with p = 0.6, q = 0.05 nearly all starts around
+    (0.5, -1) end local under SGD, and with p = 0.95, q = 0.3 half of the region does. Adam saves
+    some of the former. With p + q near 1 there is next to nothing to learn, most runs with
+    p = 0.12, q = 0.9 are undecided after 3000 steps, and so count as failures.
+
+    The picture has the ends of the flow with a free bias (blue: global) beside the separatrix."""
+    count = 400 if long else 100
+    draw = np.random.default_rng(40)
+    near = np.array([[0.5], [-1.0]]) + draw.normal(0, 0.02, (2, count))
+    w = draw.uniform(-1.5, -0.2, count)
+    energy = SADDLE_ENERGY + draw.uniform(0.1, 1.1, count)
+    region = np.stack([np.sqrt(np.maximum(energy + w**2 - np.log(-w), 1e-4)), w])
+    usual = draw.normal(0, 0.02, (2, count))
+    found: list[Number] = []
+    for name, training in RULES.items():
+        for way, starts in (("around (0.5, -1)", near), ("anywhere in the region", region)):
+            for where in CHAINS:
+                found += advised(name, training, way, starts, where, CHAINS[where], "", 0.95)
+                for chain in SKEWED[where]:
+                    little = abs(chain["p"] + chain["q"] - 1) < 0.1
+                    found += advised(name, training, way, starts, where, chain, ", p + q near 1"
+                                     if little else ", skewed chains", 0.95)
+        for where in CHAINS:
+            found += advised(name, training, "without the advice", usual, where, CHAINS[where], "",
+                             None)
+    return found
+
+
+def advised(name: str, training: dict[str, Any], way: str, starts: np.ndarray, where: str,
+            chain: dict[str, float], kind: str, least: float | None) -> list[Number]:
+    """Share of starts that end in a global minimum under a rule of training."""
+    e, w = (plain(row) for row in starts)
+    ends = popflow.sweep("markov", {"start": {"e0": e, "w0": w}}, mode="sgd", bias="free",
+                         batch_size=8, context_length=32, state="none", saves=2, **training,
+                         **chain)
+    outcome = ends.popflow.words("outcome").values.ravel()
+    place, words = f"{name}, {way}{kind}", where + (f", {named(chain)}" if kind else "")
+    what, found = f"share that ends global, {words}", share(outcome == "global")
+    return [Number(what, found, place) if least is None else
+            Check(what, found, place, least=least),
+            Number(f"runs of {outcome.size} that are undecided, {words}",
+                   int((outcome == "undecided").sum()), place)]

@@ -29,11 +29,12 @@ TOPICS: dict[str, Any] = {"topics": 5, "words_per_topic": 4, "topics_per_documen
 WORDS = 1 + 5 * 4
 
 
-@claim(26, TOPIC, "the two stages are there for a variety of optimizers")
+@claim(26, TOPIC, "the two stages are there for a variety of optimizers", has_long=True,
+       conditions=["momentum, scale 0.01", "adam, scale 0.01", "rmsprop, scale 0.01"])
 def stages_by_rule(long: bool) -> list[Number]:
     """Full-batch training by the discrete rules, from W_V = 0 and Gaussian W_K and W_Q of standard
     deviation `scale`, without weight decay: 20 words, 2 topics in a document. The map is over rule,
-    learning rate and scale. The rule for "two stages" is that of claim 22: when stage 1 ends (the
+    learning rate and scale; the short form has two scales and the largest rates. The rule for "two stages" is that of claim 22: when stage 1 ends (the
     norm of W_V within 1% of its value under uniform attention) the norms of W_K and W_Q have
     changed by no more than a tenth, and from then until stage 2 begins (the norm of W_K has
     doubled) that of W_V has not either. A cell in which stage 1 has not ended within the time that
@@ -45,10 +46,10 @@ def stages_by_rule(long: bool) -> list[Number]:
     not rest meanwhile and changes by 24%. RMSprop and Adam have them nowhere: they move each entry
     by about the rate in each step, however small its gradient is, and so W_K and W_Q double long
     before W_V has grown."""
-    del long
     found: list[Number] = []
-    for rule, (rates, end) in RULES.items():
-        for scale in SCALES:
+    for rule, (all_rates, end) in RULES.items():
+        rates = all_rates if long else all_rates[:1]
+        for scale in SCALES if long else SCALES[1:]:
             changes = [stages(rule, rate, scale, end) for rate in rates]
             where = f"{rule}, scale {scale:g}"
             for rate, (before, between, order) in zip(rates, changes, strict=True):
@@ -91,12 +92,15 @@ TIME, TIMES = 8.0, 17
 WATCHED = ["loss", "slope", "prob_0to1"]
 
 
-@claim(27, TRAINING, "momentum beta at rate eta is plain SGD at eta/(1 - beta), to 5%")
+@claim(27, TRAINING, "momentum beta at rate eta is plain SGD at eta/(1 - beta), to 5%",
+       has_long=True,
+       conditions=["without noise, beta = 0.5, eta/(1 - beta) = 0.02",
+                   "without noise, beta = 0.9, eta/(1 - beta) = 0.02"])
 def momentum_is_a_larger_rate(long: bool) -> list[Number]:
     """Both after as many steps, from the same start, to time 8 of the larger rate. Without noise
     (full batches, the discrete rules): the largest difference of loss, slope and prob_0to1 over
     time, in parts of what they change, must be at most 0.05. With noise (batches of 16 with 32
-    symbols, 400 runs of each): the means must be told to agree within 5% of their range (1: agree,
+    symbols, 400 runs of each; the short form has 60 of each at the middle rate): the means must be told to agree within 5% of their range (1: agree,
     0: differ; 0.5 ± 1: undecided), and the standard deviation of the slope at the end must
     be the same within 5%, by its interval, too.
 
@@ -107,13 +111,13 @@ def momentum_is_a_larger_rate(long: bool) -> list[Number]:
     beta: the larger rate is a description of small learning rates alone. The standard deviation of
     the slope at the end is too small by then for the same reason: that of a training which is not
     as far."""
-    runs = 4000 if long else 400
+    runs = 400 if long else 60
     found: list[Number] = []
     for rate in EFFECTIVE:
         steps = round(TIME / rate)
         saved = sorted({round(steps * i / (TIMES - 1)) for i in range(TIMES)})
         for beta in BETAS:
-            found += beside(rate, beta, steps, saved, runs)
+            found += beside(rate, beta, steps, saved, runs if long or rate == 0.1 else 0)
     return found
 
 
@@ -131,6 +135,10 @@ def beside(rate: float, beta: float, steps: int, saved: list[int], runs: int) ->
                     for of, rule in zip(rates, rules, strict=True))
     apart = max(float(np.abs(moved[each] - plain[each]).max() / np.ptp(plain[each]))
                 for each in WATCHED)
+    without = [Check("largest difference without noise", apart, f"without noise, {name}",
+                     most=0.05)]
+    if not runs:
+        return without
     noise = {"mode": "sgd", "batch_size": 16, "context_length": 32, "runs": runs, "state": "none"}
     plain, moved = (trained(of, **rule, **noise, seed=1 + seed)
                     for seed, (of, rule) in enumerate(zip(rates, rules, strict=True)))
@@ -139,7 +147,7 @@ def beside(rate: float, beta: float, steps: int, saved: list[int], runs: int) ->
     # An undecided one is either: its interval holds both.
     agree = (0.0 if "differ" in verdicts else
              Estimate(0.5, 1.0) if "undecided" in verdicts else 1.0)
-    return [Check("largest difference without noise", apart, f"without noise, {name}", most=0.05),
+    return [*without,
             Check("means agree", agree, f"with noise, {name}", least=1),
             Check("standard deviation of the slope over that of SGD",
                   spread(moved["slope"][:, -1], plain["slope"][:, -1]), f"with noise, {name}",

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Draws the pictures of docs/claims.md, claim-14.png and claim-24.png, into the working folder.
+"""Draws pictures of docs/claims.md, claim-14, 22, 23, 24 and 40, into the working folder.
 
-    PYTHONPATH=python:. docs/pictures/draw_claims.py
+    PYTHONPATH=python:. docs/pictures/draw_claims.py [NAME.png ...]
 """
 
+import sys
 import tempfile
 
 import matplotlib
@@ -11,7 +12,8 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from claims import topic
+from claims import markov, topic
+from claims.topics import SMALL
 
 import popflow
 
@@ -60,10 +62,72 @@ def landscapes(figure):
     figure.axes[0].set_ylabel(r"$\beta$, the word itself")
 
 
+def norms(figure):
+    """Norms of the three matrices in joint training from three starts of W_V."""
+    starts = {topic.STARTS[0]: "$W_V = 0$", topic.STARTS[3]: r"all uniform $\pm 1/\sqrt{d}$",
+              topic.STARTS[5]: "$W_V$ the identity"}
+    for axes, (kind, title) in zip(figure.subplots(1, 3, sharey=True), starts.items()):
+        run = popflow.run("topic", problem=topic.random_start(kind, 0, SMALL), saves=401, t_end=1e5,
+                          save_spacing="log", save_first=1, state="none", **SMALL.options)
+        for name, label, colour in (("norm_value", "$W_V$", "#1f4e79"), ("norm_key", "$W_K$",
+                                    "#d95f02"), ("norm_query", "$W_Q$", "#2a9d8f")):
+            axes.plot(run.time[1:], run[name][1:], color=colour, label=label)
+        axes.axhline(run.attrs["value_norm_optimum"], color="grey", linewidth=0.8, linestyle=":")
+        axes.set(xscale="log", xlabel="time $t$", title=title)
+    figure.axes[0].set_ylabel("Frobenius norm")
+    figure.axes[0].legend(frameon=False)
+
+
+def contrast(figure):
+    """Both definitions of the contrast over time, from two kinds of W_K and W_Q."""
+    left, right = figure.subplots(1, 2, sharey=True)
+    run = popflow.run("topic", method="rosenbrock4", t_end=1e12, saves=401, save_spacing="log",
+                      save_first=1e2, rtol=1e-7, atol=1e-9, **SMALL.options)
+    runs = [(left, run)]
+    runs += [(right, popflow.run("topic", problem=topic.random_start(topic.STARTS[0], draw, SMALL),
+                                 saves=201, t_end=2e5, save_spacing="log", save_first=1e2,
+                                 state="none", **SMALL.options)) for draw in range(3)]
+    for number, (axes, one) in enumerate(runs):
+        own, alone = SMALL.contrasts(one)
+        axes.plot(one.time[1:], own[1:], color="#1f4e79",
+                  label="queried word counted" if number < 2 else None)
+        axes.plot(one.time[1:], alone[1:], color="#d95f02", linestyle="--",
+                  label="other words alone" if number < 2 else None)
+    for axes, title in ((left, "$W_K = W_Q = 0.01$ times the identity"),
+                        (right, "Gaussian $W_K$, $W_Q$: three draws")):
+        axes.axhline(1, color="grey", linewidth=0.8, linestyle=":")
+        axes.set(xscale="log", yscale="log", xlabel="time $t$", title=title)
+    left.set_ylabel("own topic over other topics")
+    left.legend(frameon=False)
+
+
+def advice(figure):
+    """Ends of the flow with a free bias over starts, and the separatrix of the optimal bias."""
+    for axes, chain in zip(figure.subplots(1, 3, sharey=True),
+                           ({"p": 0.7, "q": 0.8}, {"p": 0.95, "q": 0.3}, {"p": 0.12, "q": 0.9})):
+        ends = popflow.sweep("markov", {"e0": popflow.linear(0.02, 1.5, 75),
+                                        "w0": popflow.linear(-1.6, -0.05, 78)}, bias="free",
+                             t_end=1e4, **chain).popflow.words("outcome")
+        axes.pcolormesh(ends.w0, ends.e0, ends.transpose("e0", "w0") == "global", cmap="Blues",
+                        vmin=0, vmax=2, rasterized=True)
+        w = np.linspace(-1.6, -0.05, 300)
+        square = markov.SADDLE_ENERGY + w**2 - np.log(-w)
+        axes.plot(w, np.sqrt(np.maximum(square, 0)), color="#d95f02",
+                  label="separatrix, optimal bias")
+        axes.plot(-1, 0.5, "o", color="black", label="advised start")
+        axes.set(xlabel="$w$", ylim=(0.02, 1.5), title=f"$p = {chain['p']}$, $q = {chain['q']}$")
+    figure.axes[0].set_ylabel("$e$")
+    figure.axes[0].legend(frameon=False, loc="upper left")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder, matplotlib.rc_context({"font.size": 9}):
         popflow.folder(folder)
-        for draw, name in ((stable_rank, "claim-14.png"), (landscapes, "claim-24.png")):
+        for draw, name in ((stable_rank, "claim-14.png"), (norms, "claim-22.png"),
+                           (contrast, "claim-23.png"), (landscapes, "claim-24.png"),
+                           (advice, "claim-40.png")):
+            if sys.argv[1:] and name not in sys.argv[1:]:
+                continue
             figure = plt.figure(figsize=(9, 3.4), layout="constrained")
             draw(figure)
             figure.savefig(name, dpi=100, metadata={"Software": None})
