@@ -625,7 +625,7 @@ def short_documents(long: bool) -> list[Number]:
         value = popflow.run("topic", train="value", t_end=4000, saves=2, state="ends", **sampled)
         found.append(Check(f"{EXCESS}, {length} words", mean_of(excess_of_words(value)[:, -1]),
                            "W_V block-wise", most=0.1))
-        start = {name: of for name, of in random_start(STARTS[0], 0, sizes).items() if name != "W_V"}
+        start = random_start(STARTS[0], 0, sizes)
         joint = popflow.run("topic", problem=start, t_end=1e5 if long else 6000, saves=2,
                             state="none", **sampled)
         own, alone = sizes.contrasts(joint)
@@ -667,7 +667,8 @@ def compensation(long: bool) -> list[Number]:
                                  t_end=1e4 / 1e-4 if train in ("value", "embedding") else 1e14,
                                  **tolerance(10))
             for train in ("joint", "attention", "value", "embedding")}
-    names = {"embedding": "embeddings with uniform attention", "value": "W_V with uniform attention",
+    names = {"embedding": "embeddings with uniform attention",
+             "value": "W_V with uniform attention",
              "attention": "attention with frozen W_V"}
     for topics in axes["topics_per_document"]:
         for l2 in axes["l2"]:
@@ -675,10 +676,10 @@ def compensation(long: bool) -> list[Number]:
             end = {train: runs.sel(topics_per_document=topics, l2=l2)
                    for train, runs in ends.items()}
             for train in ("embedding", "value"):
+                ratio = float(end[train].value_other_topic / end[train].value_same_topic)
                 found.append(Check(
                     f"entries of one topic less those of two, over the former, {names[train]}, "
-                    f"{case}", float(1 - end[train].value_other_topic / end[train].value_same_topic),
-                    "topic structure", least=0.1))
+                    f"{case}", 1 - ratio, "topic structure", least=0.1))
             found.append(Check(f"contrast, the queried word counted, {names['attention']}, {case}",
                                float(PAPERS.contrasts(end["attention"])[0]), "topic structure",
                                least=1.1))

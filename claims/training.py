@@ -34,12 +34,12 @@ WORDS = 1 + 5 * 4
 def stages_by_rule(long: bool) -> list[Number]:
     """Full-batch training by the discrete rules, from W_V = 0 and Gaussian W_K and W_Q of standard
     deviation `scale`, without weight decay: 20 words, 2 topics in a document. The map is over rule,
-    learning rate and scale; the short form has two scales and the largest rates. The rule for "two stages" is that of claim 22: when stage 1 ends (the
-    norm of W_V within 1% of its value under uniform attention) the norms of W_K and W_Q have
-    changed by no more than a tenth, and from then until stage 2 begins (the norm of W_K has
-    doubled) that of W_V has not either. A cell in which stage 1 has not ended within the time that
-    its rule has (t = 4000 for sgd, 400 for momentum and Nesterov, 4 for the adaptive ones) counts
-    as one without two stages.
+    learning rate and scale; the short form has two scales and the largest rates. The rule for "two
+    stages": when stage 1 ends (the norm of W_V within 1% of its value under uniform attention) the
+    norms of W_K and W_Q have changed by no more than a tenth, and from then until stage 2 begins
+    (the norm of W_K has doubled) that of W_V has not either. A cell in which stage 1 has not ended
+    within the time that its rule has (t = 4000 for sgd, 400 for momentum and Nesterov, 4 for the
+    adaptive ones) counts as one without two stages.
 
     Momentum and Nesterov have the stages of plain gradient descent, at every rate, and lose them
     at the same scale: from 0.1 stage 2 begins 12 to 19 times as late as stage 1 ends, but W_V does
@@ -100,9 +100,9 @@ def momentum_is_a_larger_rate(long: bool) -> list[Number]:
     """Both after as many steps, from the same start, to time 8 of the larger rate. Without noise
     (full batches, the discrete rules): the largest difference of loss, slope and prob_0to1 over
     time, in parts of what they change, must be at most 0.05. With noise (batches of 16 with 32
-    symbols, 400 runs of each; the short form has 60 of each at the middle rate): the means must be told to agree within 5% of their range (1: agree,
-    0: differ; 0.5 ± 1: undecided), and the standard deviation of the slope at the end must
-    be the same within 5%, by its interval, too.
+    symbols, 400 runs of each; the short form has 60 of each at the middle rate): the means must be
+    told to agree within 5% of their range (1: agree, 0: differ; 0.5 ± 1: undecided), and the
+    standard deviation of the slope at the end must be the same within 5%, by its interval, too.
 
     Momentum lags: its first steps are as small as its rate, and it is behind by beta/(1 - beta)
     steps, a time of beta eta/(1 - beta)^2 here. Without noise the difference is about that lag
