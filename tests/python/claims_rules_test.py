@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from claims import rules  # noqa: E402
+from claims import markov, rules, topic  # noqa: E402
 from claims.reduced import MOMENTUM, PLAIN, bounced  # noqa: E402
 from claims.topics import Sizes  # noqa: E402
 
@@ -45,3 +46,28 @@ def test_classes_of_entries_and_contrasts():
     matrix[1:, 1:] = [[3, 2, 1, 1], [2, 3, 1, 1], [1, 1, 3, 2], [1, 1, 2, 3]]
     assert [set(of.tolist()) for of in sizes.by_class(matrix)] == [{3}, {2}, {1}]
     assert sizes.blocks(matrix) == (1.0, 1.0)
+
+
+def test_starts_have_the_named_entries():
+    """Row 0 of W_V is 0, and entries keep within 1/sqrt(d) where the start is uniform."""
+    sizes = Sizes(5, 4, 2)
+    bound = 1 / np.sqrt(sizes.symbols)
+    for kind in topic.STARTS:
+        start = topic.random_start(kind, 0, sizes)
+        assert not start["W_V"][0].any()
+        assert (start["W_K"] != topic.random_start(kind, 1, sizes)["W_K"]).any()
+    uniform = topic.random_start("all uniform +-1/sqrt(d)", 0, sizes)
+    assert all(0.9 * bound < np.abs(of).max() <= bound for of in uniform.values())
+
+
+def test_the_theorem_puts_the_advised_start_above_the_separatrix():
+    """Which is global for chains on both sides of p + q = 1; a small start is not for p + q > 1."""
+    for chain in ({"p": 0.2, "q": 0.3}, {"p": 0.7, "q": 0.8}):
+        assert markov.expected(np.float64(-1.0), np.float64(0.5), chain) == "global"
+    assert markov.expected(np.float64(-0.1), np.float64(0.1), {"p": 0.7, "q": 0.8}) == "local"
+
+
+def test_words_exceed_their_topic_by_the_stated_share():
+    run = {"value_same_word": xarray.DataArray([0.5]), "value_same_topic": xarray.DataArray([0.4]),
+           "value_other_topic": xarray.DataArray([0.2])}
+    assert topic.excess_of_words(run) == pytest.approx([0.5])
