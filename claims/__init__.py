@@ -1,6 +1,7 @@
 """The papers' claims, each measured by one command: scripts/claims."""
 
-from . import joma, joma_joint, markov, scb, topic, training  # noqa: F401  (they enter their claims)
+# The modules enter their claims.
+from . import joma, joma_joint, markov, scb, topic, training  # noqa: F401
 from .claim import CLAIMS, Check, Claim, Number, verdict
 
 __all__ = ["CLAIMS", "Check", "Claim", "Number", "verdict"]
