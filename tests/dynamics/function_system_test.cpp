@@ -89,7 +89,7 @@ TEST_CASE(
   CHECK_THAT(said([](Functions& f) {
                f.precondition = [](std::span<const double>, std::span<double>) {};
              }),
-             Contains("a precondition and no loss"));
+             Contains("a precondition but no loss"));
 }
 
 TEST_CASE("Exceptions of a system's functions name it, the function and the time", "[fast]") {
@@ -188,7 +188,7 @@ TEST_CASE("Functions give covariance, samples of a batch, arrays, outcomes and f
   CHECK_THAT(said([](Functions& f) {
                f.outcomes = {{"small", "x is below 1"}};
              }),
-             Catch::Contains("its outcomes need a function"));
+             Catch::Contains("it must have both outcomes and a function"));
 }
 
 /// dx/dt = -(x - mean of the data), for the data 0, 1, 4.
