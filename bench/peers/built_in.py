@@ -13,7 +13,7 @@ def flows(checked, timed):
     words = ["sweep", "markov", "--threads", "2", "--quiet", "--force"]
     for name in ("e0", "w0"):
         values = timed.file[name][()]
-        words += ["--over", f"{name}={values[0]!r}:{values[-1]!r}:{len(values)}"]
+        words += ["--over", f"{name}={float(values[0])!r}:{float(values[-1])!r}:{len(values)}"]
     for name in ("rtol", "atol", "t-end", "error-norm"):
         words += [f"--{name}", str(timed.parameter(name))]
     folder = tempfile.TemporaryDirectory(prefix="popflow-bench-")
