@@ -72,7 +72,7 @@ def theorem(axes):
          "starts of 0.1, 0.5, 1", linestyle="none")
     axes.axhline(0.95, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xlabel="hidden nodes", ylabel="least correlation over time")
-    axes.set_xticks([5, 10, 20], labels=["5", "10", "20"])
+    axes.set_xticks([5, 10, 20, 40], labels=["5", "10", "20", "40"])
     axes.minorticks_off()
 
 
