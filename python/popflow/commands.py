@@ -55,8 +55,8 @@ def compare(system: SystemLike | None = None, *,
     """Runs one problem as flow, SDE and sampled SGD and returns statistics along `rung`.
 
     The printed result is a table of verdicts: how far apart are the rungs, as difference and as
-    ratio, and when do events happen? `result.verdicts` is this table as a dataset. Options are those
-    of `popflow compare`; each rung's own data are `result.popflow.group("sgd")`.
+    ratio, and when do events happen? `result.verdicts` is this table as a dataset. Options are
+    those of `popflow compare`; each rung's own data are `result.popflow.group("sgd")`.
 
     `trajectories` are trainings by other programs, as {"pytorch": dataset}. Each is a file, an
     xarray dataset or a mapping from names to arrays, with `time` (flow time: learning rate times

@@ -15,7 +15,7 @@ namespace {
 using Catch::Contains;
 using test::ScratchFolder;
 
-/// What bash offers for the last of the words, separated by blanks.
+/// Completions that bash offers for the last word, separated by blanks.
 std::string offered(const std::string& words) {
   const ScratchFolder folder;
   std::ofstream(folder.file("completion")) << cli::bash_completion(systems());

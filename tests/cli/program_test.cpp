@@ -91,7 +91,7 @@ TEST_CASE("verify shows a table and leaves no file", "[fast][cli]") {
   CHECK_THAT(refused(folder, 2, {"verify", "markov", "--output", "x.h5"}), Contains("--output"));
   CHECK_THAT(refused(folder, 2, {"verify"}), Contains("name of a system"));
   CHECK_THAT(refused(folder, 2, {"verify", "marcov"}), Contains("markov"));
-  // What a configuration for `run` says beside the problem is no error.
+  // Options of a configuration for `run` other than the problem are no error.
   const std::string config =
       folder.write("run.cfg", "p = 0.7\nsaves = 7\noutput = x.h5\nmethod = rk4\ndt = 0.1\n");
   CHECK_THAT(done(folder, {"verify", "markov", "--config", config}), Contains(" 0 fail"));

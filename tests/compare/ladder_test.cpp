@@ -80,7 +80,7 @@ TEST_CASE("rungs of equal law are found to differ at the nominal rate", "[nightl
 }
 
 TEST_CASE("rungs of equal law are rarely found to differ", "[fast][compare]") {
-  // The same with 60 seeds: more than 9 rejections have probability 1e-3 at the nominal rate.
+  // With 60 seeds more than 9 rejections have probability 1e-3 at the nominal rate.
   Ladder ladder(1);
   int rejected = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

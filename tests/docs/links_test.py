@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Links between the pages lead somewhere: to a file that is there, and a heading in it."""
+"""Links between the pages lead to existing files and headings."""
 
 import os
 import re

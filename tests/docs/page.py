@@ -1,4 +1,4 @@
-"""What a page of the documentation tells its reader to type, and what it says comes out.
+"""Commands of a documentation page and the output that the page shows.
 
 Fenced blocks of a page are run from top to bottom in one folder: those of `sh` by bash, those of
 `python` in one session. A block of `text` that follows one of them is what it prints, on standard

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""The tables of docs/performance.md are what bench/report.py makes of the results that are kept."""
+"""The tables of docs/performance.md equal those that bench/report.py makes from stored results."""
 
 import os
 import re

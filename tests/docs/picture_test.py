@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""The README's picture is what its script draws."""
+"""The README's picture equals its script's output."""
 
 import os
 import subprocess

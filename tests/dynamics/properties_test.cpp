@@ -1,4 +1,4 @@
-// What every system declares of itself holds, in every variant that its examples.txt and noisy.txt
+// Every system's declarations hold, in every variant that its examples.txt and noisy.txt
 // name: the checks of `popflow verify`.
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a recorder writes on another rank arrives as it was written, in its order.
+// Records from another rank arrive unchanged and in order.
 
 #include "engine/parcel.hpp"
 

@@ -1,4 +1,4 @@
-// One vocabulary of status for all files.
+// All files share one vocabulary of status.
 
 #include "engine/status.hpp"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: nightly
-"""The long forms of the claims, hours in all: each gives the verdict that is kept of it."""
+"""Long forms of the claims (hours in all): each gives its stored verdict."""
 
 import json
 import os

@@ -9,7 +9,7 @@ STRENGTHS = np.array([4, 2, 1, 0.5])
 
 
 def sigmoid_starts(run):
-    """What stands for a_k(0): column k of W_1 plus row k of W_2, orthogonal to stronger modes'."""
+    """Returns a_k(0): column k of W_1 plus row k of W_2, orthogonal to those of stronger modes."""
     below, above = run.first("W")
     taken, starts = [], []
     for k in range(len(STRENGTHS)):

@@ -24,7 +24,7 @@ def datasets(group):
 
 
 class Run:
-    """What the file of a run holds: `run["loss"]`, `run.problem["P"]`, `run.event("boosted")`."""
+    """Contents of a run's file: `run["loss"]`, `run.problem["P"]`, `run.event("boosted")`."""
 
     def __init__(self, path):
         with h5py.File(path) as file:
@@ -47,7 +47,7 @@ class Run:
         return self.data[name]
 
     def words(self, name):
-        """What the values 0, 1, ... of a dataset stand for."""
+        """Returns the words that the values 0, 1, ... of a dataset stand for."""
         return self.meanings[name]
 
     def first(self, name):
@@ -68,7 +68,7 @@ class Run:
 
 
 class Comparison:
-    """What the file of a comparison holds: `mean("sgd", "loss")`, `verdict("sgd", "flow", "loss")`."""
+    """Contents of a comparison's file: `mean("sgd", "loss")`, `verdict("sgd", "flow", "loss")`."""
 
     VERDICTS = ("agree", "differ", "undecided")
 
@@ -98,7 +98,7 @@ class Comparison:
         return sign * self.data[name + "_difference"][place]
 
     def p_value(self, one, other, name):
-        """Of equal means at all times."""
+        """Returns the p-value of equal means at all times."""
         return self.data[name + "_p_value"][self.pair(one, other)[0]]
 
     def verdict(self, one, other, name):
@@ -106,7 +106,7 @@ class Comparison:
 
 
 class Sweep:
-    """What the file of a sweep holds: `sweep["loss"]`, and the values of its axes, `sweep["w0"]`."""
+    """Contents of a sweep's file: `sweep["loss"]`, and values of axes, `sweep["w0"]`."""
 
     def __init__(self, path):
         with h5py.File(path) as file:
@@ -121,7 +121,7 @@ class Sweep:
         return self.data[name]
 
     def is_word(self, name, word):
-        """Where a dataset of words has this one."""
+        """Returns where a dataset of words equals this word."""
         return self.data[name] == self.meanings[name].index(word)
 
 

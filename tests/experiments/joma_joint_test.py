@@ -25,7 +25,7 @@ def test_logits_follow_the_weights():
 
 
 def test_the_present_mean_attention_would_not_do():
-    """With bbar(t) in the place of bbar the agreement is lost."""
+    """Replacing bbar by bbar(t) destroys the agreement."""
     run = experiment("joma-figure2.cfg")
     v, z, x = run["V"][-1], run["z"][-1], run.problem["X"]
     weight = x * np.exp(z / 0.5)[:, None]

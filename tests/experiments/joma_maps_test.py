@@ -9,7 +9,7 @@ from runs import popflow, run_all
 
 
 def clock(target, start, temperature):
-    """What exp attention takes to bring a token to 90% of its target, by quadrature."""
+    """Returns exp attention's time to bring a token to 90% of its target, by quadrature."""
     target, start, temperature = (np.asarray(a)[..., None] for a in (target, start, temperature))
     nodes, weights = np.polynomial.legendre.leggauss(400)
     half = (0.9 * target - start) / 2

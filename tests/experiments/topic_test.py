@@ -86,7 +86,7 @@ KINDS = ("value_same_word", "value_same_topic", "value_other_topic", "value_mask
 
 
 def expected_means(times, length, rate, T=10, v=10, tau=4, pm=0.15, pc=0.1, pr=0.1, l2=1e-4):
-    """Class means of E W_V under value training from 0: exact for SGD on documents of `length` words
+    """Returns class means of E W_V under value training from 0: exact for SGD on documents of `length` words
     with steps of `rate` (0: of the flow), whose mean is linear. Not counted: documents in which no
     position is selected, (1 - pm)^length of all."""
     n = T * v

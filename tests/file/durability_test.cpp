@@ -1,4 +1,4 @@
-// What is left when the process is killed, and when the disk is full.
+// Files after a kill of the process and after a full disk.
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -133,7 +133,7 @@ TEST_CASE("a killed creator leaves no file under the final name", "[file][fast]"
   }
 }
 
-/// What happened, as an exit code of a child.
+/// Exit code of a child process that reports the outcome.
 enum Seen { nothing = 0, output_error = 5, other = 9 };
 
 template <class Action>

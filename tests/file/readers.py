@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Opens popflow files with the readers that people use, and checks what they rely on.
+"""Opens popflow files with common readers, and checks the properties that users rely on.
 
 Usage: readers.py FILE...
 

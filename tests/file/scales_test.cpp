@@ -27,7 +27,7 @@ Handle dataset(hid_t file, const std::string& path) {
   return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose};
 }
 
-/// What an attribute is made of; nothing if the object has none of that name.
+/// Contents of an attribute; empty if the object has no attribute of that name.
 struct List {
   Handle type;
   std::vector<hsize_t> shape;
@@ -130,7 +130,7 @@ TEST_CASE("scales are attached as HDF5 attaches them", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   GroupSpec layout = sample_layout();
-  // One scale on two axes of a dataset, and one that nothing is attached to, beside those of a run.
+  // Beside the scales of a run: a scale on two axes of a dataset, and a scale without a dataset.
   layout.variables.push_back(
       {"square", {"token", "token"}, NumberType::float64, described("square"), {}});
   layout.dimensions.push_back(

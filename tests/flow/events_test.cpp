@@ -362,7 +362,7 @@ TEST_CASE("an extremum is an event where it stands out", "[fast][flow]") {
   CHECK(events[0].time == Approx(lowest).margin(2e-4));
   CHECK(std::abs(slope(events[0].time)) < 1e-6);
   CHECK(events[1].time == Approx(5.9));
-  // What has not proved to stand out is no event.
+  // An extremum without proven prominence is no event.
   CHECK(run(toy, 5.3, {.method = "rk4", .dt = 0.01}, targets).events.empty());
 }
 

@@ -48,7 +48,7 @@ FlowLanes lanes_of(const std::vector<std::unique_ptr<const Markov>>& systems,
   return {std::move(flows), {}};
 }
 
-/// What a system has to have to move in lanes.
+/// Smallest system that can run in lanes.
 class Small : public System, public InLanes {
  public:
   explicit Small(std::vector<double> start) : start_(std::move(start)) {
@@ -162,7 +162,7 @@ TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][l
         const double theirs = std::abs(run.x[static_cast<Eigen::Index>(j)] - truth);
         CHECK(std::abs(drivers[i]->state()[j] - truth) < 2 * theirs + 1e-9);
       }
-      // The same steps, up to one that rounding decides.
+      // Equal numbers of steps, except for one step that rounding decides.
       CHECK(std::abs(static_cast<double>(drivers[i]->statistics().accepted -
                                          run.driver.statistics().accepted)) <= 2);
       REQUIRE(drivers[i]->events().size() == run.driver.events().size());
@@ -263,7 +263,7 @@ TEST_CASE("flows in lanes take the steps of the norm that each asks for", "[fast
     const Run alone(*systems[i], 30, flows[i].options);
     const std::int64_t accepted = drivers[i]->statistics().accepted;
     CHECK(std::abs(static_cast<double>(accepted - alone.driver.statistics().accepted)) <= 1);
-    // Of the same start.
+    // Both lanes have the same start.
     if (i % 2 == 1) CHECK(accepted > drivers[i - 1]->statistics().accepted);
   }
 }

@@ -52,7 +52,7 @@ class Sharers : public Decades {
   [[nodiscard]] double when(std::size_t i, double x) const { return time(own(i, x)); }
 
  private:
-  // One entry has no slope from a place on.
+  // The slope of one entry is NaN beyond a position.
   [[nodiscard]] double slope(std::size_t i, double x, double /*t*/) const override {
     return i == 500 && x > lost_at_ ? NAN : rate(i) * std::exp(-x);
   }

@@ -28,7 +28,7 @@ TEST_CASE("a flow that crawls is found after 100000 steps", "[flow][fast]") {
   CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-12; }) == 100'000);
   CHECK(out_of_reach_after(1'000'000, 40, [](double) { return 2e-81; }) == 100'000);
   CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-7; }) == 0);
-  // Who allows more steps than the default is not told of fewer.
+  // A limit above the default is not replaced by the default.
   CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-9; }) == 100'000);
   CHECK(out_of_reach_after(
             1'000'000, 1, [](double) { return 1e-9; }, 2'000'000'000) == 0);

@@ -53,7 +53,7 @@ TEST_CASE("a pulse in the growth rate is seen after a start without a slope", "[
     for (const double width : {1.0, 3.0}) {
       INFO(method << ", pulse at " << middle << " of width " << width);
       const Toy toy = one(1, [=](double x, double t) { return x * pulse(t, middle, width); });
-      // Where x stays as it is, the estimate of fehlberg78 is nearly blind.
+      // While x is constant, the error estimate of fehlberg78 is nearly zero.
       const double off = method == "fehlberg78" ? 2e-4 : 1e-5;
       CHECK(std::log(end_of(toy, {.method = method}).x) == Approx(width * kRootPi).epsilon(off));
     }

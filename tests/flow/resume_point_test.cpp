@@ -29,7 +29,7 @@ Toy subject() {
   return toy;
 }
 
-/// All that a driver can say, as bits.
+/// Bits of the complete state of a driver.
 std::vector<double> all_of(const FlowDriver& driver) {
   std::vector<double> all(driver.state().begin(), driver.state().end());
   const StepStatistics s = driver.statistics();

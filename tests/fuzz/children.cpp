@@ -9,7 +9,7 @@
 
 extern "C" {
 
-/// Where there is no profile, neither is this.
+/// Weak, since the function exists only in builds with profiling.
 __attribute__((weak)) int __llvm_profile_write_file();
 
 void _exit(int code) {

@@ -24,7 +24,7 @@ namespace popflow::fuzz {
 /// The file after the changes, which are made in the working folder.
 std::string damaged(const std::string& file, const Lines& changes);
 
-/// All groups, datasets and attributes of a file, as places.
+/// Paths of all groups, datasets and attributes of a file.
 Lines places(const std::string& file);
 
 /// Types that `type` knows.

@@ -11,7 +11,7 @@ namespace popflow::fuzz {
 using Random = std::minstd_rand;
 using Lines = std::vector<std::string>;
 
-/// One parser with the inputs that it gets.
+/// A parser and its inputs.
 struct Target {
   std::string name;
   /// Gives the input to the parser; aborts where the parser breaks a promise.

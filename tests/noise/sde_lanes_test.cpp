@@ -193,7 +193,7 @@ TEST_CASE("runs in lanes resume to the same bits", "[fast][noise][lanes]") {
     CHECK(numbers(*resumed[run]) == numbers(*whole[run]));
     CHECK(resumed[run]->resume_point().data.values() == whole[run]->resume_point().data.values());
   }
-  // Those that stand at different times do not go together.
+  // Runs at different times do not share lanes.
   const auto apart = lanes(system, options, first_runs(2));
   const ResumePoint here = stopped[0]->resume_point(), there = begun[1]->resume_point();
   apart[0]->restore(*here.x, *here.regime, here.t, here.data);

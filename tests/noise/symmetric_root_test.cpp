@@ -94,7 +94,7 @@ TEST_CASE("the symmetric root of a covariance of three is one, singular or not",
         solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
     CHECK((R - expected).norm() <= left);
   }
-  // Where no eigenvalue is small, all digits are there.
+  // Without small eigenvalues the root has all digits.
   const Eigen::Matrix3d regular =
       Eigen::Vector3d(4, 9, 16).asDiagonal().toDenseMatrix() + Eigen::Matrix3d::Ones();
   CHECK((root_of(regular) * root_of(regular) - regular).norm() < 1e-14 * regular.norm());

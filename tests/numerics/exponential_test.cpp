@@ -29,7 +29,7 @@ TEST_CASE("e^x is within 1.1 ulp and e^x - 1 within 2, of numbers with fifty dig
   double worst = 0;
   double worst_m1 = 0;
   for (int i = 0; i < 40'000; ++i) {
-    // All over the range, and at every size near 0.
+    // Covers the whole range, and every size near 0.
     const double sign = random.uniform() < 0.5 ? -1 : 1;
     const double x =
         i % 2 == 0 ? -708 + 1417 * random.uniform() : sign * std::exp(-40 + 42 * random.uniform());
@@ -45,7 +45,7 @@ TEST_CASE("The logarithm is within 1 ulp", "[fast][joma]") {
   RandomStream random(3, Purpose::test);
   double worst = 0;
   for (int i = 0; i < 40'000; ++i) {
-    // All over the range, and at every distance from 1.
+    // Covers the whole range, and every distance from 1.
     const double sign = random.uniform() < 0.5 ? -1 : 1;
     const double x = i % 2 == 0 ? std::exp(-708 + 1417 * random.uniform())
                                 : 1 + sign * std::exp(-36 + 35.9 * random.uniform());

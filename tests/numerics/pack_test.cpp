@@ -114,7 +114,7 @@ template <std::size_t width>
   Operations{}(rows.in[0], rows.in[1], rows.out.data());
 }
 
-/// The same bits, or both NaN.
+/// Returns whether both have equal bits or both are NaN.
 bool same_in_lane(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::memcmp(&a, &b, sizeof a) == 0;
 }

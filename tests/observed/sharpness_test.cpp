@@ -82,7 +82,7 @@ Growth growth(const UpdateRule& rule, double curvature, double rate) {
   plan.rule = &rule;
   plan.numbers.learning_rate = rate;
   plan.numbers.beta2 = rule.default_beta2;
-  // So large that the division by sqrt(u) + epsilon stays what it is.
+  // A large epsilon makes the division by sqrt(u) + epsilon nearly constant.
   plan.numbers.epsilon = 1;
   constexpr double kStart = 1e-9;
   const auto toy = std::make_unique<Trained>(

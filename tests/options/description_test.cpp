@@ -1,4 +1,4 @@
-// What a system may not be called, nor have.
+// Names and properties that a system may not have.
 
 #include "options/description.hpp"
 

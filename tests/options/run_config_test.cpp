@@ -149,7 +149,7 @@ TEST_CASE("options without effect are named with their condition", "[fast][confi
   CHECK(said({"--mode", "sde", "--noise", "isotropic", "--noise-scale", "2"}).empty());
   CHECK(said({"--mode", "sde", "--noise", "isotropic", "--noise-samples", "2"}) ==
         Sentences{"without effect unless --noise is batch or diagonal: --noise-samples"});
-  // What the mode leaves no effect is said once.
+  // Options without effect in the mode are named once.
   CHECK(said({"--noise-scale", "2"}) ==
         Sentences{"without effect in mode flow with method dopri5: --noise-scale"});
   // Own options; the first condition that does not hold is said.
@@ -162,7 +162,7 @@ TEST_CASE("options without effect are named with their condition", "[fast][confi
   CHECK(said({"--data", "tree", "--problem", "p.h5"}) ==
         Sentences{"without effect beside --problem: --data"});
   CHECK(said({"--data", "tree"}).empty());
-  // What differs from cell to cell may be anything.
+  // Options that vary between cells may have any value.
   const auto varies = [](const std::string& name) { return name == "attention"; };
   CHECK(without_effect(parse({"--text-ones", "a", "--text", "t", "--attention", "softmax"}), varies)
             .empty());
@@ -279,7 +279,7 @@ TEST_CASE("the text of a configuration reproduces the run", "[fast][config]") {
     }
     CHECK(values(again) == expected);
 
-    // The same through a file, with more on the command line.
+    // Options from a file, completed on the command line.
     const ScratchFolder folder;
     const RunConfig read = parse({"--config", folder.write("run.cfg", text), "--quiet"});
     CHECK(config_text(read) == text);

@@ -1,4 +1,4 @@
-"""What examples/own-class promises: own_class.py LOGISTIC."""
+"""Checks the claims of examples/own-class: own_class.py LOGISTIC."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What examples/own-system promises: own_system.py PRODUCT POPFLOW.
+"""Checks the claims of examples/own-system: own_system.py PRODUCT POPFLOW.
 
 PRODUCT is the example's program, POPFLOW the stock one, which does not know its system.
 """
@@ -80,7 +80,7 @@ def main():
         sweep = os.path.join(folder, "sweep.h5")
         call(PRODUCT, "sweep", "product", "--over", "slope=0.5,1", "-o", sweep)
         told = call(POPFLOW, "info", sweep, code=3)
-        check("a sweep of the system 'product', which this program has not" in told,
+        check("a sweep of the system 'product', which this program does not have" in told,
               f"whose sweep it is is not said:\n{told}")
 
         killed_and_resumed(folder)

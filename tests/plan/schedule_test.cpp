@@ -70,7 +70,7 @@ TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][pl
         options({{"mode", "sgd"}, {"learning-rate", rate}, {"save-at", saves}, {"t-end", end}});
     const auto no_default = [] { return 0.0; };
     const Course course = course_of(parameters, mode_plan(parameters), no_default);
-    // What is recorded asks for the same again.
+    // The recorded options give the same schedule again.
     parameters.resolve("save-at", course.save_at);
     parameters.resolve("t-end", course.end);
     CHECK(course_of(parameters, mode_plan(parameters), no_default).schedule == course.schedule);

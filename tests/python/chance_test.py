@@ -1,5 +1,5 @@
 # label: fast
-"""How often noise turns a sign: the power of T is found from drawn signs, with an honest error."""
+"""The power of T is found from random signs, with a correct error."""
 
 import sys
 from pathlib import Path

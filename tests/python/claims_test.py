@@ -35,7 +35,7 @@ def test_a_verdict_names_conditions_only_where_they_differ():
 
 
 def test_the_interval_of_a_share_holds_the_probability():
-    """Also where none or all of few runs succeed, which leaves Wald's interval without a width."""
+    """Also if none or all of a few runs succeed, where Wald's interval has no width."""
     draw = np.random.default_rng(1)
     for probability in (0.02, 0.3, 0.5, 0.9):
         inside = 0
@@ -54,7 +54,7 @@ def test_what_is_kept_is_what_was_measured(tmp_path, monkeypatch):
 
 
 def test_the_table_counts_the_conditions_of_both_forms():
-    """A condition that both have: as the long form found it."""
+    """A condition of both forms has the verdict of the long form."""
     short = results.Result([Check("a", 3, "B = 4", most=2), Check("a", 3, "B = 64", most=2)], 1.0)
     long = results.Result([Check("a", 1, "B = 64", most=2), Check("a", 1, "B = 512", most=2),
                            Number("told", 3, "B = 4")], 1.0)

@@ -17,7 +17,7 @@ if "POPFLOW_BINARY" in os.environ:
 
 @pytest.fixture
 def package_folder():
-    """Where another Python finds the same package (PYTHONPATH)."""
+    """Returns the folder in which another Python finds the same package (PYTHONPATH)."""
     import popflow
     return str(Path(popflow.__file__).parents[1])
 

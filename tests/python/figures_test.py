@@ -105,7 +105,7 @@ def test_stages_begin_at_their_events(made):
     ("squeezed", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"]),
     ("independent", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"])])
 def test_levels_can_be_told_apart(made, name, losses, chances):
-    """Equal ones share a symbol; those of close ones stand above each other, in their order."""
+    """Equal levels share a symbol; symbols of close levels are stacked in order."""
     figure = drawn(made, name)
     for axes, symbols in zip(figure.axes, (losses, chances)):
         assert [text.get_text() for text in axes.texts] == symbols

@@ -1,5 +1,5 @@
 # label: fast
-"""The problem file beside an output, where the problem was given as arrays."""
+"""Problem file beside an output whose problem was given as arrays."""
 
 import os
 import subprocess

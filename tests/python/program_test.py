@@ -1,5 +1,5 @@
 # label: fast
-"""Finding the program and talking to it, with programs that stand in for it."""
+"""Finding and calling the program, with stand-in programs."""
 
 import inspect
 import json
@@ -118,7 +118,7 @@ def test_exit_codes_are_exceptions(stand_in, tmp_path, code, kind):
     ("note\nwarning: one\nwarning: signals grow\n", "signals grow"),
     (" killed \n", "killed")])
 def test_sentences(said, sentence):
-    """Of the last error, whatever the program is called."""
+    """The sentence is the last error's, under any name of the program."""
     assert executable.sentence(said) == sentence
 
 
@@ -166,7 +166,7 @@ def test_a_program_that_is_killed(stand_in, tmp_path):
 
 
 def test_what_is_done_when_it_is_interrupted(stand_in, tmp_path, monkeypatch):
-    """Who interrupts means what comes after it, too."""
+    """An interrupt also stops the following calls."""
     stand_in("""
     import signal
     # Blocked, the signal waits to be waited for, however soon it comes.

@@ -1,6 +1,5 @@
 # label: fast
-"""bench/report.py refuses what it cannot measure before it measures anything, and peers that do
-other work than popflow."""
+"""bench/report.py refuses impossible work first, and peers that disagree with popflow."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # label: fast
-"""Which places are spaced by factors, so that figures show them so."""
+"""Detection of logarithmic spacing for the axes of figures."""
 
 import numpy as np
 import pytest

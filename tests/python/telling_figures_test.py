@@ -1,5 +1,5 @@
 # label: long
-"""Figures show what a paper is about: its own quantities, their stages, and no rounding."""
+"""Figures show a paper's own quantities with their stages, and no rounding."""
 
 import re
 
@@ -64,8 +64,8 @@ def test_what_is_flat_is_told_in_the_key_and_has_no_panel(modes):
     figure = popflow.figure(modes)
     assert not {"norm of the off-diagonal entries of W", "drift of the invariant imbalance"} & set(
         titles(figure))
-    assert {"norm of the off-diagonal entries of W: 0", "drift of the invariant imbalance: none"} <= set(
-        keys(figure))
+    told = {"norm of the off-diagonal entries of W: 0", "drift of the invariant imbalance: none"}
+    assert told <= set(keys(figure))
     asked = popflow.figure(modes, observable="misalignment")
     assert len(asked.axes) == 1 and asked.axes[0].lines
 
@@ -80,7 +80,7 @@ def test_what_counts_as_flat():
 
 
 def test_powers_of_ten_stand_in_labels_and_numbers_are_whole(folder):
-    """Neither an offset, "1e-5 + 1", nor a power above a panel, which lifts its title."""
+    """Labels have no offset ("1e-5 + 1") and no power above a panel, which would lift its title."""
     run = popflow.run("markov", p=0.5, q=0.5, output=folder / "slow.h5", show=False)
     figure = popflow.figure(run)
     figure.canvas.draw()

@@ -1,5 +1,5 @@
 # label: fast
-"""Trainings that popflow did not do: datasets and arrays as rungs of a comparison."""
+"""Trainings by other programs: datasets and arrays as rungs of a comparison."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ TRAINING = {"learning_rate": 0.05, "batch_size": 8, "runs": 8}
 
 @pytest.fixture(scope="module")
 def sgd(tmp_path_factory):
-    """What stands for somebody's own training."""
+    """Returns a stand-in for a training by another program."""
     return popflow.run("markov", mode="sgd", t_end=2, saves=6, seed=3, **TRAINING,
                        output=tmp_path_factory.mktemp("sgd") / "sgd.h5")
 
@@ -40,7 +40,7 @@ def test_dataset_arrays_and_file_are_the_same(sgd, tmp_path):
 
 
 def test_verdicts_are_those_of_popflows_own_file(sgd, tmp_path):
-    """Its opened file, fields and all, is a dataset like any other."""
+    """An opened file of popflow, with its fields, is accepted like any dataset."""
     flow = popflow.run("markov", t_end=2, saves=6, output=tmp_path / "flow.h5")
     own = popflow.compare(from_={"flow": flow, "sgd": sgd}, output=tmp_path / "own.h5")
     mine = popflow.compare(trajectories={"mine": sgd}, from_={"flow": flow},

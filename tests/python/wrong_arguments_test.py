@@ -1,5 +1,5 @@
 # label: fast
-"""Arguments that nobody should give: errors of the package's own kind, which name them."""
+"""Wrong arguments raise the package's own errors, which name the arguments."""
 
 import html
 import os

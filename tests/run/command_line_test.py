@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What the command line answers to words that are nearly right."""
+"""Answers of the command line to nearly correct words."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""`compare --from`: finished files compared as `compare` compares what it has run."""
+"""`compare --from` compares finished files in the same way as its own runs."""
 
 import os
 
@@ -51,7 +51,7 @@ def check_same_comparison(path, other, name):
 
 
 def table(ended):
-    """What it printed, without the solver's step, wall times and names of files."""
+    """Returns the output without the solver's step, wall times and names of files."""
     lines = ended.out.splitlines()
     stop = next(i for i, line in enumerate(lines) if line.startswith("agree:"))
     return lines[:stop]

@@ -227,7 +227,7 @@ def test_orders_over_learning_rates():
 
 
 def test_it_says_beforehand_that_a_file_will_be_large():
-    """Ended at that moment: what is said comes before the work."""
+    """The command is ended at the warning, which must come before the work."""
     large = ["--vocab-size", 20, "--context-length", 2000, "--batch-size", 1]
     for args, sentence in ((["--saves", 40], "--state ends keeps"),
                            (["--saves", 400], "all states of sde, sgd would take more than 1 GiB"),
@@ -415,7 +415,7 @@ def test_one_run_is_not_enough_for_a_verdict():
 
 
 def test_few_runs_do_not_tell_how_runs_scatter():
-    """Of three runs each even the rarest permutation comes by chance in one case of ten."""
+    """With three runs each, even the rarest permutation has a probability of one in ten."""
     with Folder() as folder:
         for runs, said in ((3, "its runs are too few for a test of their distribution"),
                            (8, "the distribution of its runs differs from that of sgd")):

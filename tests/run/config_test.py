@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What a configuration says of its system and its experiment, and what the command line displaces."""
+"""Configurations: their system and options, and options that the command line overrides."""
 
 import os
 

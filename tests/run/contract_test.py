@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What a run's file holds, name by name."""
+"""Contents of a run's file, name by name."""
 
 import os
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What is wrong with a file is found before its run goes on, and said of the right thing."""
+"""Damage of a file is found before its run continues, and the message names the right part."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ LONG = ["--t-end", 1e9, "--rtol", 1e-12, "--saves", 5]
 
 
 def begun(folder, *words):
-    """A long run, as one that was killed leaves it."""
+    """Returns the file of a long run that was killed."""
     path = os.path.join(folder, words[0] + ".h5")
     process = start(*words, "-o", path)
     until_there(path, process)

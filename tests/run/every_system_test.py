@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""What the files of every system must satisfy, in every variant of its examples.txt."""
+"""Requirements on the files of every system, in every variant of its examples.txt."""
 
 import functools
 import os

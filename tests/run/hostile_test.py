@@ -285,7 +285,7 @@ def test_damaged_files_to_init_from():
 
 
 def unfinished(folder):
-    """A file of a killed run: a finished one whose status says 'running'."""
+    """Returns the file of a killed run: a finished file with the status 'running'."""
     path = good_run(folder)
     with h5py.File(path, "r+") as file:
         dtype = file.attrs.get_id("status").dtype

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What `popflow info` says of files that are not whole, long or short, and its --csv."""
+"""`popflow info` on incomplete, long and short files, and its --csv."""
 
 import csv
 import io

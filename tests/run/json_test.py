@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What the program tells other programs, as JSON."""
+"""JSON output for other programs."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""--kernel: side by side or one by one, and what is recorded of it."""
+"""--kernel: lanes or single trajectories, and the record of the choice."""
 
 import os
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Twenty random kills. With numbers as arguments: those seeds, each with its story."""
+"""Twenty random kills. Numbers as arguments select seeds and print their course."""
 
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Files that are made of other files: what is wrong with these is found before they get a name."""
+"""Files made of other files: errors of the inputs are found before an output exists."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def contents(path):
 
 
 def check_refused(words, out, *said):
-    """It ends with exit code 3, blames a file that was given, and leaves what there was."""
+    """Checks for exit code 3, a message that names an input, and an unchanged output."""
     before, there = contents(out), sorted(os.listdir(os.path.dirname(out)))
     ended = popflow(*words, "-o", out, "--force", code=3)
     for sentence in said:
@@ -105,7 +105,7 @@ def paths_of(path):
 
 
 def check_each(path, command, out):
-    """Whatever is missing in a file: what is made of it can be read, or it is refused and named."""
+    """Removes each object of a file: the output can be read, or the file is refused by name."""
     outcomes = {0: 0, 3: 0}
     first = contents(out)
     names = paths_of(path)

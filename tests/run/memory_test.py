@@ -8,7 +8,7 @@ from runs import Folder, Skipped, check, run_all, sanitized, start, until_there
 
 
 def flags_of_heap(process):
-    """What the system says of the heap: "hg" where it may come in large pages."""
+    """Returns the kernel's flags of the heap; "hg" allows large pages."""
     flags, heap = [], False
     with open(f"/proc/{process.pid}/smaps") as maps:
         for line in maps:

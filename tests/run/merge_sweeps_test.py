@@ -255,7 +255,7 @@ def test_shards_read_the_same_files_in_any_folder():
                     f"{number}/2", "-o", f"../{name}.h5", "--quiet", folder=inside(name), code=0)
 
         def as_before(name, of):
-            """As earlier versions wrote: with whole paths."""
+            """Writes absolute paths, as earlier versions did."""
             with h5py.File(inside(name), "r+") as file:
                 lines = plain(file["sweep"].attrs["files"]).splitlines()
                 whole = (f"{line.split()[0]} {os.path.normpath(inside(of, line.split()[1]))}"

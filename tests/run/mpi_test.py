@@ -96,7 +96,7 @@ LADDER = ["markov", "--rungs", "flow,sde,sgd", "--learning-rates", "0.4,0.2", "-
 
 
 def check_same_file(path, other):
-    """Apart from who computed it, and when restart data were written."""
+    """Compares files except for the computing ranks and the times of checkpoints."""
     found = difference(path, other, free_attributes=("history",),
                        free_groups=("provenance", "restart"), slots=False)
     check(found is None, f"{path}: {found}")
@@ -189,7 +189,7 @@ def test_a_signal_to_the_first_rank_ends_all():
 def test_an_error_is_said_once():
     with Folder() as folder:
         for args, sentence in ((["--over", "p=0.1,0.2,0"], "p = 0"),
-                               (["--over", "nothing=1"], "no parameter 'nothing'")):
+                               (["--over", "nothing=1"], "unknown parameter 'nothing'")):
             done = on_ranks(3, "sweep", "markov", *args, "-o", "x.h5", folder=folder, code=2)
             check(sentence in done.stderr, done.stderr)
             check(done.stderr.count("popflow: error") == 1, done.stderr)

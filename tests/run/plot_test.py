@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Pictures in a terminal: what is drawn of each kind of file, and that it fits."""
+"""Pictures in a terminal: contents for each kind of file, and their size."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""A problem file that is nearly right is refused with what is probably wrong with it."""
+"""A nearly correct problem file is refused with its probable error."""
 
 import os
 
@@ -8,7 +8,7 @@ from runs import Folder, check, h5py, np, popflow, run_all
 
 
 def refusal(folder, **datasets):
-    """What `run scb` says of a problem file; None where it takes it."""
+    """Returns the error of `run scb` on a problem file; None if the file is accepted."""
     path = os.path.join(folder, "problem.h5")
     with h5py.File(path, "w") as file:
         for name, values in datasets.items():
@@ -56,7 +56,7 @@ def test_misspelt():
         check(refusal(folder, **right, mu=mu) is None, "mu is taken")
         for name, meant in (("Mu", "mu"), ("v0", "V0"), ("q_position", "Q_position")):
             said = refusal(folder, **right, **{name: mu})
-            check(f"holds {name}, " in said and f"is '{meant}' meant" in said, said)
+            check(f"holds {name}, " in said and f"did you mean '{meant}'?" in said, said)
         check(refusal(folder, **right, mu=mu, MU=mu) is None, "with mu there, MU is none of ours")
         check(refusal(folder, **right, notes=mu) is None, "other names are let be")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""examples/pytorch: a training in PyTorch whose gradients, and whose rung, are popflow's.
+"""examples/pytorch: a training in PyTorch with popflow's gradients and rung.
 
 Skipped where there is no PyTorch, in continuous integration as well: scripts/setup installs it with
 --peers alone, as it is large.
@@ -23,7 +23,7 @@ SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
 
 
 def trained(folder, *options):
-    """What the example prints."""
+    """Returns the output of the example."""
     program = os.path.join(SOURCE, "examples", "pytorch", "train_scb.py")
     ended = subprocess.run(
         [sys.executable, program, "--folder", folder, *map(str, options)], text=True,

@@ -270,7 +270,7 @@ def same(a, b):
 
 
 def contents(file, free_attributes=(), free_groups=FREE_GROUPS):
-    """All datasets and attributes of a file by their paths."""
+    """Returns all datasets and attributes of a file by their paths."""
     found = {}
 
     def add_attributes(where, item):

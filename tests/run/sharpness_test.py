@@ -78,7 +78,7 @@ def test_every_mode_and_rule_has_its_threshold():
 
 
 def test_descent_converges_below_the_threshold_and_not_above():
-    """A deep linear network whose minima are all at least as sharp as the balanced one."""
+    """Uses a deep linear network, whose minima are at least as sharp as the balanced one."""
     with Folder() as folder:
         path, _ = run(folder, "deep-linear", "--t-end", 200, "--saves", 2)
         sharpest = read(path, "sharpness")[-1]

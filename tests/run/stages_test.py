@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Runs in two stages, in all modes: what their files say, resuming, and transfer."""
+"""Runs in two stages, in all modes: file contents, resuming, and transfer."""
 
 import os
 import random

@@ -257,7 +257,7 @@ def test_signals():
 
 
 def test_two_signals_at_once_are_one():
-    """As `timeout` sends them, to a process and to its group."""
+    """`timeout` sends signals to a process and to its group."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol", 1e-12,

@@ -100,7 +100,7 @@ def test_files_that_lead_elsewhere():
         for named, action in changes.items():
             path = change(shutil.copy(other, os.path.join(folder, "run.h5")), action)
             for words in uses(path):
-                refused(words, path, named, "another one")
+                refused(words, path, named, "another file")
             check(contents(other) == before, f"{named}: another file was changed")
         listing = sorted(os.listdir(folder))
         check(listing == ["other.h5", "pipe", "run.h5", "secret"], f"left {listing}")
@@ -367,7 +367,7 @@ def checksum(data):
 
 
 def checked_parts(data):
-    """Where the parts of the structure are that end in a checksum."""
+    """Returns the positions of parts of the structure that end in a checksum."""
     for mark in (b"\x89HDF", b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"BTHD", b"BTLF", b"FADB", b"FAHD"):
         at = data.find(mark)
         while at >= 0:
@@ -380,7 +380,7 @@ def checked_parts(data):
 
 
 def repaired(data, whole, parts):
-    """With the checksums right again of parts that are not those of the whole file."""
+    """Repairs checksums of parts, except those of the whole file."""
     for first, size in parts:
         part = bytes(data[first:first + size])
         if part != whole[first:first + size]:

@@ -17,7 +17,7 @@ NOISY = ["--over", "w0=-1:1:5", "--over", "steps=10:20000:5:log", "--mode", "sgd
 
 
 def check_readable(path):
-    """It opens, and what is marked as done is there."""
+    """Checks that the file opens and that completed cells have their data."""
     with xarray.open_dataset(path, engine="h5netcdf") as data:
         done = data.status.values > 0
         for name in ("loss", "e", "stop_time"):

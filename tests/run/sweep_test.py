@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Sweeps: a cell is a run, however the sweep was computed; what is refused, and how it is said."""
+"""Sweeps: cells equal single runs in every way of computing; refusals and their messages."""
 
 import os
 import re

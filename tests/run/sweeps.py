@@ -9,7 +9,7 @@ from runs import BINARY, Folder, check, h5py, last_slot, np, plain, popflow, sam
 
 
 def datasets(path):
-    """All datasets of a sweep's file, with nothing of how and when it was computed."""
+    """Returns all datasets of a sweep's file, except how and when it was computed."""
     with h5py.File(path, "r") as file:
         return {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
 
@@ -56,7 +56,7 @@ def events_of(file):
 
 
 def expected(name, file, run, series):
-    """What a sweep's variable `name` must be for run `run` of a run's file."""
+    """Returns the expected value of a sweep's variable `name` from run `run` of a run's file."""
     ensemble = "status" in file
     if name == "status":
         return words(file, name)[file[name][run]] if ensemble else plain(file.attrs[name])
@@ -120,7 +120,7 @@ def check_cell(path, cell):
 
 
 def place_of(sweep, axes, cell):
-    """Where a cell is, whose words name each axis of numbers or words."""
+    """Returns the index of a cell; `words` give its value on each axis."""
     values = dict(pair.split("=") for pair in cell.split(","))
     place = []
     for axis in axes:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""What a run says of the text that its problem is counted from."""
+"""Messages of a run about the text from which its problem is counted."""
 
 import os
 import random

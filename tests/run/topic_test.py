@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""What topic refuses and why, and its problem files."""
+"""Refusals of topic with their reasons, and its problem files."""
 
 import os
 
@@ -55,7 +55,7 @@ def test_combinations_are_refused_with_the_reason():
 
 
 def test_the_sign_of_the_smallest_start_decides():
-    """Just above what is refused, all settings agree on where a run goes."""
+    """Just above the refused sizes, all settings agree on a run's end."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         for scale, own, topic in (("4e-13", 5.65, 0.03), ("-4e-13", 0.0054, 2.92)):

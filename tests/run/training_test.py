@@ -137,7 +137,7 @@ def test_sweeps_run_over_rules_and_their_numbers():
 
 
 def test_lanes_have_what_runs_alone_have():
-    """To the bits with noise; to the tolerance in flows, whose step lengths differ by rounding."""
+    """Noisy runs agree bit for bit; flows agree to the tolerance, as step lengths differ by rounding."""
     with Folder() as folder:
         lanes, alone = path(folder, "lanes.h5"), path(folder, "alone.h5")
         schedule = ["--learning-rate-schedule", "step:0.3,0.7:0.5", "--warmup", 0.2]

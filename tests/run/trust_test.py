@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Hours of work, and input that nobody expects: what is kept, and what is said."""
+"""Long work and unexpected input: data that are kept, and messages."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def path(folder, name):
 
 
 def refused(*words, code):
-    """What the program says of words that it refuses."""
+    """Returns the program's message about words that it refuses."""
     return popflow(*words, code=code).err
 
 

@@ -80,7 +80,7 @@ TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast]
         OrderFit::Kind::no_signal);
   // No power law fits errors that change sign.
   CHECK(fit_order(eta, known({1, 0.1, -0.5, -0.3}, small), 0.95).kind == OrderFit::Kind::no_power);
-  // Where all but the largest are chance there is but a lowest power.
+  // If all errors but the largest are within chance, only a lower bound of the order is known.
   const OrderFit open =
       fit_order(std::vector<double>{0.4, 0.2}, known({-4.386, -0.006}, {1, 1}), 0.95);
   CHECK(open.kind == OrderFit::Kind::fitted);
@@ -103,7 +103,7 @@ TEST_CASE("errors of one sign have an order, however well they are known", "[fas
     CHECK(fit.high >= 1);
     if (width < 2e-6) CHECK(fit.high - fit.low < 0.7);
   }
-  // One standard error is 0: all runs of that rung have one value.
+  // A standard error is 0 if all runs of the rung have one value.
   const OrderFit one_is_exact =
       fit_order(std::vector<double>{0.4, 0.2, 0.1},
                 known({0.00199, 0.00082, 0.00057}, {0, 0.00012, 0.00007}), 0.95);

@@ -84,7 +84,7 @@ TEST_CASE("the confidence interval of a standard deviation covers it", "[fast][c
     return covered / double(kSamples);
   };
   CHECK(coverage(24, 1, normal) == Approx(0.96).margin(0.035));
-  // Of skewed laws, too: without the bootstrap 0.81 and 0.77.
+  // Coverage for skewed laws; without the bootstrap it is 0.81 and 0.77.
   CHECK(coverage(16, 1, exponential) > 0.845);
   CHECK(coverage(16, std::sqrt(2.0), [](RandomStream& random) {
           const double x = random.normal();

@@ -111,7 +111,7 @@ Paths logarithms(const Law& law, std::size_t n, double shift, std::uint64_t seed
     RandomStream random(seed, Purpose::test, static_cast<std::uint32_t>(run));
     double common = law.draw(random);
     for (std::size_t t = 0; t < kTimes; ++t) {
-      // All start at one place; later times share half of their logarithm.
+      // All paths start at one value; later times share half of their logarithm.
       paths.values.push_back(t == 0 ? 0 : 0.5 * (common + law.draw(random)) + shift);
     }
   }
@@ -247,7 +247,7 @@ TEST_CASE("medians count runs that did not reach it as infinite", "[fast][compar
   CHECK(most.interval(0.95).low == 1);
   CHECK(most.interval(0.95).high == never);
   CHECK(most.interval(0.99).low == -never);
-  // Where certainly fewer than half have reached it, it is later than the end.
+  // If certainly fewer than half of the runs passed, the median is later than the end.
   CHECK(PassageTimes(std::vector<double>(9, never), 10, false).interval(0.95).low == 10);
   const PassageTimes flow({2}, 10, true);
   const Interval apart = median_difference(flow, most, 0.95);

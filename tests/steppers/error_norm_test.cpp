@@ -104,9 +104,9 @@ TEST_CASE("by the root of the mean square, steps are as long as the entries that
       GENERATE(Case{"dopri5", 5}, Case{"fehlberg78", 8}, Case{"rosenbrock4", 4});
   INFO(method);
   const double all = steps(method, kAll, ErrorNorm::largest);
-  // Where all err alike both norms are the same.
+  // Both norms agree if all entries have equal errors.
   CHECK(steps(method, kAll, ErrorNorm::rms) == Approx(all).epsilon(0.01));
-  // One among sixteen errs by a fourth in the mean square.
+  // The error of one entry among sixteen counts a fourth in the root mean square.
   CHECK(steps(method, 1, ErrorNorm::largest) == Approx(all).epsilon(0.01));
   CHECK(all / steps(method, 1, ErrorNorm::rms) == Approx(std::pow(4, 1 / order)).epsilon(0.02));
 }
@@ -114,7 +114,8 @@ TEST_CASE("by the root of the mean square, steps are as long as the entries that
 TEST_CASE("bulirsch_stoer has the norm, too", "[fast][steppers]") {
   const double all = steps("bulirsch_stoer", kAll, ErrorNorm::largest);
   CHECK(steps("bulirsch_stoer", kAll, ErrorNorm::rms) == Approx(all).epsilon(0.03));
-  // It chooses its order, so that a fourth of the error lengthens steps by less than 4^(1/6).
+  // bulirsch_stoer chooses its order, so a fourth of the error lengthens steps by less than
+  // 4^(1/6).
   const double ratio = all / steps("bulirsch_stoer", 1, ErrorNorm::rms);
   CHECK(ratio > 1.02);
   CHECK(ratio < std::pow(4, 1 / 6.0));
@@ -139,7 +140,7 @@ TEST_CASE("steps of adaptive splitting have the norm", "[fast][steppers]") {
   };
   const double all = steps_of(kAll, ErrorNorm::largest);
   CHECK(steps_of(kAll, ErrorNorm::rms) == Approx(all).epsilon(0.01));
-  // One step errs by h^3, of which the estimate takes the second order.
+  // A step has an error of h^3, while the estimate assumes the second order.
   CHECK(all / steps_of(1, ErrorNorm::rms) > std::pow(4, 0.3));
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("adaptive splitting keeps its tolerance and the zeros", "[fast][steppe
     CHECK(error < 10 * rtol);
     if (before > 0) {
       CHECK(error < 0.1 * before);
-      // Of order 2: steps grow as tolerance^(-1/2).
+      // The method has order 2: the number of steps grows as tolerance^(-1/2).
       CHECK(static_cast<double>(driver.statistics().accepted) / static_cast<double>(steps) ==
             Approx(10).epsilon(0.3));
     }
@@ -111,7 +111,7 @@ TEST_CASE("adaptive splitting takes no entry beyond zero by more than its tolera
   running = &driver;
   REQUIRE(driver.advance(6).kind == Outcome::Kind::reached);
   CHECK(lowest > -2e-6);
-  // What starts below the penalty comes to rest.
+  // Entries that start below the penalty come to rest.
   CHECK(std::count(driver.state().begin(), driver.state().end(), 0.0) == 5000);
 }
 

@@ -11,7 +11,7 @@
 namespace popflow::test {
 namespace {
 
-/// One step from t, its extension, and the same way by shorter steps.
+/// A step from t with its dense output, and the same interval by shorter steps.
 class Steps {
  public:
   Steps(const Toy& toy, double t, double tolerance)

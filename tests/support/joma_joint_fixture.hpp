@@ -15,7 +15,7 @@ namespace popflow::joma_joint::test {
 
 Workers& pool();
 
-/// All attentions x all activations x cross-entropy, stationary.
+/// Returns all attentions x all activations x {cross-entropy, stationary}.
 std::vector<Variant> all_variants();
 std::string describe(const Variant& variant);
 

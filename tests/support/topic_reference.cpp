@@ -20,7 +20,7 @@ LossGradient nothing(const Matrices& at) {
   return {0, {Eigen::MatrixXd::Zero(size, size), Eigen::MatrixXd::Zero(size, size)}};
 }
 
-/// All choices of `count` out of `n`.
+/// Returns all choices of `count` out of `n`.
 std::vector<std::vector<Eigen::Index>> choices(Eigen::Index n, Eigen::Index count) {
   std::vector<std::vector<Eigen::Index>> all;
   std::vector<bool> chosen(static_cast<std::size_t>(n), false);

@@ -1,4 +1,4 @@
-// What the words of --over mean.
+// Meaning of the words of --over.
 
 #include "sweep/axis.hpp"
 
@@ -219,7 +219,7 @@ TEST_CASE("more samples only add to those before", "[fast][sweep]") {
 }
 
 TEST_CASE("sampled points fill the square evenly", "[fast][sweep]") {
-  // Of a Sobol sequence, shifted or not, each of 8 x 8 boxes holds one of the first 64 points.
+  // Each of 8 x 8 boxes has one of the first 64 points of a Sobol sequence, shifted or not.
   const Axis sample = axes({"w0=0:8", "e0=0:8"}, {64, 11}).axes[0];
   std::set<std::pair<int, int>> boxes;
   for (std::size_t i = 0; i < 64; ++i)

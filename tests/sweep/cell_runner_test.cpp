@@ -1,4 +1,4 @@
-// What a cell gives depends on nothing but itself.
+// A cell's results do not depend on other cells.
 
 #include "sweep/cell_runner.hpp"
 

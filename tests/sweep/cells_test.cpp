@@ -96,7 +96,7 @@ TEST_CASE("a seed is made from names and values, not from places", "[fast][sweep
   const Cells labelled = cells({"both:w0=1,2", "both:e0=3,4"}, noisy);
   CHECK(labelled.seed(1) == small.seed(small.find("w0=2,e0=4")));
   CHECK(cells({"w0=1"}, noisy).seed(0) != small.seed(0));
-  // The same values of other parameters are another cell.
+  // Equal values of other parameters are another cell.
   CHECK(cells({"w0=1", "b0=3"}, noisy).seed(0) != small.seed(0));
   CHECK(cells({"w0=3", "e0=1"}, noisy).seed(0) != small.seed(0));
   std::set<std::int64_t> seeds;

@@ -174,7 +174,7 @@ class Model : public System,
     if (fault_ == Fault::jacobian) j(1, 2) *= 1.001;
     std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
   }
-  // As if the mean did not move with the numbers.
+  // Fault: the mean does not depend on the state.
   void part_rhs(std::size_t /*begin*/, std::span<const double> x, double /*t*/,
                 std::span<double> dxdt) const override {
     const double mean = (x0_[0] + x0_[1] + x0_[2]) / 3;
@@ -198,7 +198,7 @@ class Model : public System,
         RandomStream same = key.stream(i);
         for (int k = 0; k < 3; ++k) drawn += same.normal() / 3;
       }
-      // One sample in ten million does all that the flow does to the last entry.
+      // Fault: one sample in ten million carries the last entry's whole drift.
       const bool rare = fault_ == Fault::undrawn_samples;
       if (rare && random.uniform() < kUndrawn) out[2] += weights[i] * f[2] / kUndrawn;
       for (std::size_t k = 0; k < (rare ? 2 : 3); ++k)
@@ -226,8 +226,8 @@ class Model : public System,
     if (fault_ == Fault::noisy_coordinates && noisy_) rate *= 1.001;
     return rate;
   }
-  /// What samples leave of the last entry's mean without any noise: less where they are wrong, or
-  /// where the rest is that of one sample in ten million.
+  /// Part of the last entry's mean that samples give without noise: less if they are wrong, or
+  /// if one sample in ten million carries the rest.
   [[nodiscard]] double kept() const {
     return fault_ == Fault::still_samples ? 0.99 : fault_ == Fault::rare_samples ? 1 - 1e-7 : 1;
   }

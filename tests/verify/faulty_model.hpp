@@ -4,7 +4,7 @@
 
 namespace popflow::test {
 
-/// What is wrong with the model.
+/// Fault of the model.
 enum class Fault {
   none,
   gradient,

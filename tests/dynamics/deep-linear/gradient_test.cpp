@@ -33,7 +33,7 @@ MatrixXd product(const VectorXd& x) {
 
 const MatrixXd kTeacher = VectorXd((VectorXd(3) << 2, 1, 0.5).finished()).asDiagonal();
 
-/// All W_l W_l' - W_{l+1}' W_{l+1}.
+/// Balances W_l W_l' - W_{l+1}' W_{l+1} of all layers.
 VectorXd balances(const VectorXd& x) {
   VectorXd all(x.size() - 9);
   for (Eigen::Index l = 0; l + 1 < x.size() / 9; ++l)

@@ -102,7 +102,7 @@ TEST_CASE("deep-linear: rosenbrock4 crosses the plateaus of many layers",
   REQUIRE(driver.advance(s.end).kind == Outcome::Kind::reached);
   for (std::size_t k = 0; k < 3; ++k)
     CHECK(driver.passages()[k] == Approx(half_time(4 / std::pow(2, k), 6, 0.1)).epsilon(1e-7));
-  // What is learned forbids the explicit methods steps beyond 1; the end is twice the last plateau.
+  // Learned modes limit explicit methods to steps below 1; the end is twice the last plateau.
   CHECK(driver.statistics().accepted < 4000);
   CHECK(s.end == Approx(2 * driver.passages()[2]).epsilon(0.01));
 }

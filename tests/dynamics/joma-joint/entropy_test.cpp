@@ -30,7 +30,7 @@ double slow_entropy(const MatrixXd& B, const VectorXd& p) {
   return mean;
 }
 
-/// Of the entropy of e^(s rate_l) b_l over s, at s = 0; with the sizes of its terms.
+/// Derivative by s of the entropy of e^(s rate_l) b_l at s = 0, with the sizes of its terms.
 Entropy slow_rate(const MatrixXd& B, const VectorXd& p, const VectorXd& rates) {
   Entropy all;
   for (Index c = 0; c < B.rows(); ++c) {

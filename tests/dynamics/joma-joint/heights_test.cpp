@@ -1,4 +1,4 @@
-// What runs with noise ask of heights, and the bounds that answer it, against the heights
+// Queries of noisy runs about heights, and the bounds that answer them, against the heights
 // themselves.
 
 #include <Eigen/SVD>
@@ -83,7 +83,7 @@ TEST_CASE("references that answer too few questions are made ever less often",
   CHECK((made >= 3 && made <= 10));
 }
 
-/// The same where no question spares the height.
+/// System that always computes the height itself.
 struct ByHeights : JomaJoint {
   using JomaJoint::JomaJoint;
   [[nodiscard]] double rough_event_height(std::size_t event, StateView x, double t, double /*low*/,

@@ -159,7 +159,7 @@ TEST_CASE("the bias of sampled contexts falls as 1/length", "[fast][joma-joint][
 }
 
 TEST_CASE("very long contexts give the flow", "[fast][joma-joint][noise]") {
-  // One sample of each class is then enough.
+  // Then one sample per class is enough.
   for (const Variant& of : all_variants()) {
     const Variant variant = noisy(of, std::int64_t{1} << 52);
     INFO(describe(variant));
@@ -264,7 +264,7 @@ TEST_CASE("a context without the most attended tokens attends to its own",
     const DiscreteDistribution context = table(problem.X.col(sample.of_class));
     for (int n = 0; n < length; ++n) sample.context[context(random())] += 1.0 / length;
     far += sample.context[0] > 0 ? 0 : 1;
-    // All attention is on the first of its tokens.
+    // The first of its tokens has all attention.
     Index attended = 0;
     while (!(sample.context[attended] > 0)) ++attended;
     const Parameters at = parts(*system, x);

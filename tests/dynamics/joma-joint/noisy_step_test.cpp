@@ -20,7 +20,7 @@ Variant noisy(std::int64_t length) {
   return variant;
 }
 
-/// The same, which takes no steps at once.
+/// System that steps one sample at a time.
 class Apart : public JomaJoint {
  public:
   using JomaJoint::JomaJoint;

@@ -67,7 +67,7 @@ Sliding inspect(const JomaJoint& system, const FlowRun& run) {
   return seen;
 }
 
-/// One that slides along several surfaces at once in every variant, and starts far from the kinks
+/// Problem that slides along several surfaces at once in every variant, and starts far from kinks
 /// that push away (k = c): within eps of those a smooth relu may go to the other side.
 Problem sliding_problem() { return uneven_problem(9, 6, 6, 0.3, 1.2, 19); }
 
@@ -79,7 +79,7 @@ double end_of(const Variant& variant) {
 TEST_CASE("a force in a box has its equilibrium where it is pushed", "[fast][joma-joint]") {
   RandomStream random(1, Purpose::test);
   for (int trial = 0; trial < 300; ++trial) {
-    // Of low rank in half of the trials, so that some entries are not determined.
+    // The matrix has low rank in half of the trials, so that some entries are not determined.
     const Index n = 1 + static_cast<Index>(random.below(12));
     const Index rank = trial % 2 == 0 ? n + 2 : (n + 1) / 2;
     MatrixXd root(rank, n);

@@ -170,7 +170,7 @@ TEST_CASE("Salient tokens relax first: rates have the ratio e^{(mu_1^2 - mu_2^2)
     };
     const Matrix before = left_at(6.5);
     const Matrix after = left_at(6.6);
-    // All are near enough for their last rate.
+    // All tokens are close enough to their targets for the final rate.
     CHECK(before.maxCoeff() < 1e-5);
     const auto rate = [&](Eigen::Index l) { return std::log(before(0, l) / after(0, l)) / 0.1; };
     double widest = 1;
@@ -224,7 +224,7 @@ TEST_CASE("Targets far beyond the temperature are reached in a jump at the right
 }
 
 TEST_CASE("The clocks of many tokens at once are those of each", "[fast][joma]") {
-  // Of several nodes, ways of no panel to many, more tokens than are integrated at a time, some
+  // Several nodes, integrals of no to many panels, more tokens than one batch holds, some
   // without a clock.
   RandomStream random(3, Purpose::test);
   const std::size_t tokens = 1300;

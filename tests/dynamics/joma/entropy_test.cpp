@@ -165,7 +165,7 @@ TEST_CASE("With drives of one sign and equal small starts the entropy only falls
 }
 
 TEST_CASE("From a start against the drives the entropy falls and rises again", "[fast][joma]") {
-  // All v come up to 0, the fastest first; beyond it that one gains attention again.
+  // All v rise to 0, the fastest first; beyond 0 the fastest gains attention again.
   const Case made({"--target-min", "0.5", "--target-max", "2", "--init", "-1"});
   const auto found = events_of(made, made.end);
   REQUIRE(found.size() == 2);

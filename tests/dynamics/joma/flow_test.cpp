@@ -257,7 +257,7 @@ TEST_CASE("joma: softmax in the time of exponential attention follows the flow a
     REQUIRE(a.advance(t).kind == Outcome::Kind::reached);
     REQUIRE(b.advance(t).kind == Outcome::Kind::reached);
     CHECK(difference(reduced.v(b.state()), full.v(a.state())) < 1e-8);
-    // All that attention gives is given to one token or another.
+    // The attention weights sum to 1.
     CHECK(std::accumulate(b.state().begin(), b.state().end(), 0.0) == Approx(t).epsilon(1e-12));
   }
   int passed = 0;

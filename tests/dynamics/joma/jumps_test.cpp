@@ -60,7 +60,7 @@ FlowDriver::Options within(double rtol, const std::string& method = "dopri5") {
   return {.method = method, .rtol = rtol, .atol = rtol / 100, .max_steps = 100'000};
 }
 
-/// All that a driver tells but evaluations, of which a flow that is resumed in lanes takes one
+/// A driver's statistics without evaluations, of which a flow resumed in lanes takes one
 /// more.
 std::vector<double> told(const Driver& driver) {
   const StepStatistics counts = driver.statistics();
@@ -79,7 +79,7 @@ TEST_CASE("Jumps within the rounding of t are followed at any tolerance", "[fast
   for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4"})
     for (const double rtol : {1e-8, 1e-10, 1e-12}) {
       if (method == "rosenbrock4" && rtol < 1e-10) continue;  // tens of thousands of steps
-      // It reads passages off a polynomial through nine points of its long steps.
+      // bulirsch_stoer reads passages off a polynomial through nine points of its long steps.
       const double reading = method == "bulirsch_stoer" ? 3e-7 : 0;
       INFO(method << " to " << rtol);
       FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol, method));
@@ -104,7 +104,7 @@ TEST_CASE("Blocks in which tokens jump leave the others alone", "[fast][joma][fl
       CHECK(driver.statistics().rejected < 60);
       evaluations[more] = static_cast<double>(driver.statistics().evaluations);
     }
-    // What a token takes, it takes among any number.
+    // The work per token does not depend on the number of tokens.
     CHECK(evaluations[1] < 1.1 * evaluations[0]);
     CHECK(evaluations[1] < 60'000);
   }

@@ -59,7 +59,7 @@ VectorXd whole_layer(const VectorXd& x, MatrixXd prompt) {
   return out;
 }
 
-/// The same for the part of it that the state holds.
+/// Gradient for the part of the matrix that the state holds.
 VectorXd of_state(const VectorXd& x, const MatrixXd& prompt) {
   const VectorXd all = whole_layer(x, prompt);
   const Eigen::Index side = kD + 1;

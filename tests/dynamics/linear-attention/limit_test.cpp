@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/subject.hpp"
 
-// What the flow tends to, what it keeps, and its reduction to the diagonal.
+// Limit and conserved quantities of the flow, and its reduction to the diagonal.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -65,7 +65,7 @@ TEST_CASE("linear-attention: the balance is kept", "[fast][linear-attention]") {
   CHECK(s.observe(s.start()).at("balance") == Approx(0).margin(1e-15));
   const FlowOf flow(s, s.end);
   CHECK(std::abs(s.observe(flow.x).at("balance")) < 1e-10);
-  // Where it is not 0, too: its derivative along the flow is.
+  // Also if the quantity is not 0, its derivative along the flow is 0.
   VectorXd x = s.start();
   x[0] += 0.4;
   const VectorXd f = s.rhs(x);

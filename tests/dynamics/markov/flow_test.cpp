@@ -8,7 +8,7 @@
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 
-// What the flow conserves, how fast it converges, and when its event happens.
+// Conserved quantities, rate of convergence and event of the flow.
 
 using namespace popflow;
 using namespace popflow::markov;

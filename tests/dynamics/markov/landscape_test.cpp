@@ -16,7 +16,7 @@ namespace {
 const double kRootHalf = std::sqrt(0.5);
 const double kSaddleEnergy = -(1 + std::log(2.0)) / 2;
 
-/// Where a start with e != 0 ends, by the table: energy, sign of w, side of the saddle, p + q.
+/// End of a start with e != 0 by the table of energy, sign of w, side of the saddle and p + q.
 std::string by_the_table(const PQ& of, double e, double w) {
   const bool positive = of.p + of.q < 1;
   if (w >= 0) return positive ? "global" : "local";
@@ -266,7 +266,7 @@ TEST_CASE("markov: with a free bias the outcome is determined from the end", "[f
   CHECK(global + local == 90);
   CHECK(global > 20);
   CHECK(local > 20);
-  // So near the line that the gradient is next to nothing: a plateau where the line repels.
+  // So near the line that the gradient nearly vanishes: a plateau where the line repels.
   const double b = std::log(0.2 / 0.3);
   const Markov any = free_bias({0.2, 0.3}, 0.1, 0.1, 0);
   CHECK(any.outcome(std::vector<double>{1e-8, 0.5, b}, 0) == "undecided");

@@ -46,7 +46,7 @@ struct Filled {
   LaneRows x, of;
 };
 
-/// The same to some roundings of the largest entry that went into it.
+/// Checks equality up to some roundings of the largest term.
 void check_close(double got, double expected, double scale) {
   CHECK(std::abs(got - expected) <= 1e-13 * scale);
 }

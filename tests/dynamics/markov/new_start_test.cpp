@@ -26,7 +26,7 @@ const std::vector<Point> kStarts = {
     {0.6, -1e-260, 0}, {2, -2, -3},     {1e-9, 0.8, 0},
     {0.01, 1e-275, 0}, {0.7, 0.4, -1},  {0, -1 / std::numbers::sqrt2, 0}};
 
-/// All that a system says of itself, and of some states, bit for bit.
+/// Bits of a system's declarations and of its values at some states.
 struct Said {
   explicit Said(const Markov& system) {
     const Shape& shape = system.shape();

@@ -35,7 +35,7 @@ PQ chain_of(const Words& words) {
   return {chain.p, chain.q};
 }
 
-/// What the error of these words says; its exit code first.
+/// Exit code and message of the error that these words cause.
 std::string complaint(const Words& words) {
   try {
     make_run(words);

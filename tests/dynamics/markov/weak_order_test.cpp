@@ -78,7 +78,7 @@ struct Moments {
 };
 
 Moments after(const Grid& grid, const Eigen::MatrixXd& P, std::int64_t steps) {
-  // Of e - 2, so that the variance loses few digits.
+  // Moments of e - 2, so that the variance loses few digits.
   Eigen::VectorXd first = grid.points().array() - 2;
   Eigen::VectorXd second = first.array().square();
   for (std::int64_t n = 0; n < steps; ++n) {

@@ -598,7 +598,7 @@ TEST_CASE("Signs come from the state that a run starts from", "[fast][scb][l1]")
     start.attention.assign(a.begin(), a.end());
     return std::make_unique<Scb>(problem, free, Coordinates::support, start, exactly(l1), workers);
   };
-  // The same penalty goes on as it would have; a smaller one lets weights go at once, a larger one
+  // An equal penalty changes nothing; a smaller one releases weights at once, a larger one
   // keeps them.
   const auto same = from_there(0.01);
   CHECK(same->first_regime() == on);
@@ -662,7 +662,7 @@ TEST_CASE("Stages and signs may change at once", "[fast][scb][l1][stages]") {
   }
   CHECK(run.driver().events().size() >= 4);
   CHECK_FALSE(run.changes().empty());
-  // One of them at the very end of a span, and at the beginning of stage 2.
+  // One zero at the very end of an interval, and at the beginning of stage 2.
   Eigen::VectorXd x = end;
   Regime regime = run.driver().regime();
   regime[0] = 2;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Variant kPlain{.softmax = false, .inverse_frequency = false, .project = false};
 
-/// What a variant makes of the gradients by V and by A (softmax: by the logits W): their negative,
+/// Flow of a variant from the gradients by V and by A (softmax: by the logits W): their negative,
 /// preconditioned and projected by its definition.
 Matrices descent(const Problem& problem, const Variant& variant, const Matrices& gradients) {
   const Eigen::Index T = gradients.A.rows();
@@ -81,7 +81,7 @@ TEST_CASE("The flow is the negative gradient of the loss, preconditioned and pro
       const Matrices by_state = parts(problem, gradient(loss, x, step));
       const Eigen::VectorXd expected = flat(descent(problem, variant, by_state));
       CHECK(difference(rhs(*system, x), expected) < (variant.softmax ? 2e-10 : 1e-12));
-      // So does the system itself say.
+      // The system declares the same.
       const Capability<GradientFlow> flow = system->capabilities().gradient_flow;
       REQUIRE(flow);
       const double excess = observe(*system, x).at("excess_loss");

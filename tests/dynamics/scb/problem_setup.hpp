@@ -58,7 +58,7 @@ class ProblemSetup {
 
 inline Problem make(const Options& options) { return ProblemSetup(options).make(); }
 
-/// What the error of type E says; empty when nothing is thrown, rethrows anything else.
+/// Message of the error of type E; empty if nothing is thrown. Rethrows other errors.
 template <class E, class Action>
 std::string sentence(Action action) {
   try {

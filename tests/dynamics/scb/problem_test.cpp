@@ -69,7 +69,7 @@ struct SmallFile {
     return path;
   }
 
-  /// What reading it complains of, without the file's name; empty if it is taken.
+  /// Error message of reading the file, without the file's name; empty if the file is valid.
   [[nodiscard]] std::string complaint() const {
     const ScratchFolder folder;
     const std::string path = write(folder);
@@ -142,7 +142,7 @@ TEST_CASE("A chain without a positive stationary distribution is refused", "[fas
   two_classes << 0.5, 0.5, 0, 0, 0.5, 0.5, 0, 0, 0, 0, 0.5, 0.5, 0, 0, 0.5, 0.5;
   CHECK_THAT(sentence<InputError>([&] { stationary_distribution(two_classes, "F: P"); }),
              Contains("F: P is reducible") && Contains("token 2 no token of a smaller number"));
-  // Of the identity every distribution is stationary, the positive ones too.
+  // Every distribution is stationary for the identity, including positive ones.
   CHECK_THAT(
       sentence<InputError>([&] { stationary_distribution(Eigen::MatrixXd::Identity(2, 2), "P"); }),
       Contains("is not unique"));

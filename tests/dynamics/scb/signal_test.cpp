@@ -7,7 +7,7 @@
 #include "support/scb_fixture.hpp"
 #include "support/signal_model.hpp"
 
-// What the two signals do: drift, growth, hyperbola, creep; at any context length.
+// Course of the two signals (drift, growth, hyperbola, creep) at any context length.
 
 using namespace popflow;
 using namespace popflow::scb;
@@ -176,7 +176,7 @@ TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_
         CHECK(flow.event("boosted") == Approx(expected).epsilon(0.02));
         CHECK(flow.event("boosted") < system->default_end());
       }
-      // Where columns have speeds of their own the slow ones make it later, by up to a third.
+      // If columns have different speeds, slow columns delay the event by up to a third.
       if (signal < 1e-2) continue;  // the explicit steps would be too many
       const Variant plain{.inverse_frequency = false};
       const double about = Growth(problem, plain).boost_time();
@@ -217,7 +217,7 @@ TEST_CASE("Support coordinates lose nothing at large T", "[fast][scb]") {
 }
 
 TEST_CASE("Full coordinates lose nothing at large T", "[slow][scb]") {
-  // As above, as far as a full state goes: T = 100 000.
+  // The same checks at the largest full state, T = 100 000.
   const Case a(100'000);
   const auto system = a.in(Coordinates::full);
   const SignalModel model(a.c);

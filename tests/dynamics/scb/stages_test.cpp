@@ -68,7 +68,7 @@ double loss_of(const Problem& problem, const Matrices& at) {
   return loss;
 }
 
-/// What make() does with these words of a command line: the parameters it resolves.
+/// Parameters that make() resolves from these words of a command line.
 Parameters settled(const std::vector<std::string>& words) {
   Workers workers(1);
   return popflow::test::make_system(popflow::test::parse("scb", words), workers).own;
@@ -449,7 +449,7 @@ TEST_CASE("Stage 2 ends when the loss no longer falls", "[fast][scb][stages]") {
 }
 
 TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
-  // As plain l1 without the projection does, from where the switch leaves it.
+  // Stage 2 equals plain l1 without the projection, started at the switch.
   const Problem problem = uneven_problem(5, 20, 3, 1);
   const Eigen::MatrixXd& P = problem.P;
   const double l1 = 1e-3;

@@ -129,7 +129,7 @@ TEST_CASE("topic: the right-hand side is the gradient of the loss, by finite dif
 
 TEST_CASE("topic: no symmetric direction is missed: full gradients are symmetric",
           "[fast][topic]") {
-  // What makes the reduction exact: at a symmetric point the gradient is constant on each kind of
+  // The reduction is exact because at a symmetric point the gradient is constant on each kind of
   // entry.
   const Data data = small_data()[1];
   const auto system = make_random(data, {Train::joint, false, 0}, 0.7, 9);

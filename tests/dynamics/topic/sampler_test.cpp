@@ -263,7 +263,7 @@ TEST_CASE("topic: under uniform attention the bias of finite documents is known"
 
 TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 1/length",
           "[slow][topic][noise]") {
-  // The same selected positions in an infinitely long document have the flow for their mean: the
+  // With infinitely long documents the mean over the same selected positions is the flow: the
   // difference is the bias, and has little noise. Most positions are selected, so that none is
   // selected once in 1e32 documents at most.
   const Data data{3, 2, 2, 0.9, 0.4, 0.3};
@@ -306,7 +306,7 @@ TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 
       INFO("length " << length << ": " << difference.mean()[0] << " +- "
                      << difference.standard_error()[0] << ", flow " << flow.norm());
       CHECK(difference.standard_error()[0] < 0.05 * biases.back());
-      // Of at most 147 numbers, some of which are always 0.
+      // There are at most 147 numbers, some of which are always 0.
       const Eigen::VectorXd error = infinite.standard_error().array() + 1e-14;
       CHECK((infinite.mean() - flow).cwiseAbs().cwiseQuotient(error).maxCoeff() < 5.5);
     }
@@ -382,7 +382,7 @@ TEST_CASE("topic: every single sample conserves the quantities on which noise is
         CHECK(logit.reshaped(symbols, symbols).colwise().sum().cwiseAbs().maxCoeff() < 1e-13);
       }
       if (variant.attends() && variant.factored) {
-        // So that W_Q times those sums, the step of W_K 1, is 0.
+        // Makes W_Q times these sums, the step of W_K 1, equal to 0.
         const auto symbols = static_cast<Eigen::Index>(data.topics * data.words_per_topic + 1);
         const Eigen::VectorXd all = vector_of(noise);
         const Eigen::VectorXd keys =

@@ -118,7 +118,7 @@ TEST_CASE("topic: an option for a logit that is none is refused", "[fast][topic]
     CHECK_THAT(complaint({"--train", train, "--parameterization", "direct"}),
                Contains("--init-logit-word-key 0.5") && Contains("uniform"));
   CHECK(complaint({"--parameterization", "direct"}) == "none");
-  // Nothing is said where it starts at 0.
+  // No message if the logit starts at 0.
   CHECK_NOTHROW(make_run({"--init-logit-word-key", "0"}));
 }
 

@@ -163,7 +163,7 @@ TEST_CASE("topic: balance of the factors and sums of logit columns are conserved
   };
   const std::vector<double> x = after(*factored, 2000);
   CHECK((balance(x) - balance(start_of(*factored))).cwiseAbs().maxCoeff() < 1e-8);
-  // It did move.
+  // The state did move.
   CHECK(std::abs(x[4] - start_of(*factored)[4]) > 1e-3);
 
   const auto direct = make_random(data, {Train::joint, false, 1e-3}, 0.3, 5);
