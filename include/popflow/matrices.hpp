@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "popflow/pack.hpp"
 
@@ -79,26 +80,49 @@ POPFLOW_MATH_INLINE double total(const N& pack) {
 /// Number of packs that hold `count` numbers.
 constexpr std::size_t packs_for(std::size_t count) { return (count + kLanes - 1) / kLanes; }
 
+/// Writes b[c * width + j] = a[j * length + c], four rows and columns at a time; `length` is a
+/// multiple of 4. Writes 0 for j from `rows` on.
+POPFLOW_MATH_INLINE void transpose(std::size_t rows, std::size_t length, std::size_t width,
+                                   const double* a, double* b) {
+  typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
+  typedef std::int64_t Places __attribute__((vector_size(32)));
+  constexpr Places kEven = {0, 4, 2, 6}, kOdd = {1, 5, 3, 7};
+  constexpr Places kLower = {0, 1, 4, 5}, kUpper = {2, 3, 6, 7};
+  std::size_t j = 0;
+  for (; j + 4 <= rows; j += 4)
+    for (std::size_t c = 0; c < length; c += 4) {
+      const double* const from = a + j * length + c;
+      const auto row = [&](std::size_t i)
+                           POPFLOW_INLINED { return *(const Four*)(from + i * length); };
+      const Four even = __builtin_shuffle(row(0), row(1), kEven);
+      const Four odd = __builtin_shuffle(row(0), row(1), kOdd);
+      const Four even2 = __builtin_shuffle(row(2), row(3), kEven);
+      const Four odd2 = __builtin_shuffle(row(2), row(3), kOdd);
+      double* const to = b + c * width + j;
+      *(Four*)to = __builtin_shuffle(even, even2, kLower);
+      *(Four*)(to + width) = __builtin_shuffle(odd, odd2, kLower);
+      *(Four*)(to + 2 * width) = __builtin_shuffle(even, even2, kUpper);
+      *(Four*)(to + 3 * width) = __builtin_shuffle(odd, odd2, kUpper);
+    }
+  for (; j < width; ++j)
+    for (std::size_t c = 0; c < length; ++c) b[c * width + j] = j < rows ? a[j * length + c] : 0;
+}
+
 /// Writes out[i * row + j * column] = sum over c of a[i, c] b[j, c], where `a` has `rows` rows and
 /// `b` `columns` rows of `length` numbers. `space` has room for packs_for(columns) * (length +
-/// rows) packs.
+/// rows) packs. `out` is aligned as packs are.
 template <class N>
 POPFLOW_MATH_INLINE void contract(std::size_t rows, std::size_t columns, std::size_t length,
                                   const N* a, const N* b, N* space, double* out, std::size_t row,
                                   std::size_t column) {
   const std::size_t packs = packs_for(columns), width = packs * kLanes;
-  double* const transposed = reinterpret_cast<double*>(space);
-  const double* const from = reinterpret_cast<const double*>(b);
-  for (std::size_t begin = 0; begin < length; begin += 8) {
-    const std::size_t end = std::min(begin + 8, length);
-    for (std::size_t j = 0; j < columns; ++j)
-      for (std::size_t c = begin; c < end; ++c) transposed[c * width + j] = from[j * length + c];
-    for (std::size_t c = begin; c < end; ++c)
-      std::fill_n(transposed + c * width + columns, width - columns, 0.0);
-  }
-  N* const product = space + length * packs;
+  transpose(columns, length, width, reinterpret_cast<const double*>(b),
+            reinterpret_cast<double*>(space));
+  const bool in_place = column == 1 && row == width;
+  N* const product = in_place ? reinterpret_cast<N*>(out) : space + length * packs;
   multiply(rows, length, packs, {reinterpret_cast<const double*>(a), length, 1},
            static_cast<const N*>(space), product);
+  if (in_place) return;
   const double* const found = reinterpret_cast<const double*>(product);
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < columns; ++j) out[i * row + j * column] = found[i * width + j];

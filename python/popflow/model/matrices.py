@@ -208,7 +208,8 @@ class Batch:
             return (f"for (std::size_t e = 0; e < {size}; ++e) "
                     f"for (std::size_t l = 0; l < packs; ++l) {{ {body} "
                     f"{name}[({at}) * packs + l] {add} {value}; }}")
-        return f"for (std::size_t e = 0; e < {size}; ++e) {{ {body} {name}[{at}] {add} {value}; }}"
+        return (f"\n#pragma GCC ivdep\n    for (std::size_t e = 0; e < {size}; ++e) "
+                f"{{ {body} {name}[{at}] {add} {value}; }}")
 
     def step(self, node: Symbol, text: str, read: list[Symbol], in_packs: bool) -> None:
         if not in_packs:
