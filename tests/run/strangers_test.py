@@ -100,7 +100,7 @@ def test_files_that_lead_elsewhere():
         for named, action in changes.items():
             path = change(shutil.copy(other, os.path.join(folder, "run.h5")), action)
             for words in uses(path):
-                refused(words, path, named, "another file")
+                refused(words, path, named, "no links to other files")
             check(contents(other) == before, f"{named}: another file was changed")
         listing = sorted(os.listdir(folder))
         check(listing == ["other.h5", "pipe", "run.h5", "secret"], f"left {listing}")
