@@ -135,7 +135,7 @@ def test_times_that_all_have_are_compared_and_the_others_told():
             check(np.allclose(file["comparison/time"][()], [0, 0.31, 0.777, 1.99], rtol=1e-12), "time")
         _, said = compared(folder, "steps", "markov", *TRAINING, "--from", f"mine={odd}", "--rungs",
                            "flow,sgd", "--runs", 4, code=3)
-        check("have a single time in common" in said.err and "multiples of --learning-rate" in said.err, said.err)
+        check("have a single time in common" in said.err and "whole steps" in said.err, said.err)
 
 
 def test_steps_become_flow_time_by_the_learning_rate():
