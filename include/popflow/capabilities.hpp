@@ -143,9 +143,10 @@ class NoiseProjection {
   virtual void project_noise(StateView x, std::span<double> noise) const = 0;
 };
 
-/// A right-hand side that jumps on surfaces (a relu's kink), or a training whose rule changes from
-/// stage to stage: smooth within each regime. No step of a flow crosses a surface in the wrong
-/// regime; a noisy run switches after the first step at whose end the current regime is over.
+/// Right-hand side that is smooth within each regime and jumps between regimes: at surfaces (a
+/// relu's kink), or from one stage of a training to the next. No step of a flow crosses a surface
+/// in the wrong regime; a noisy run switches after the first step at whose end the current regime
+/// is over.
 class Switching {
  public:
   virtual ~Switching() = default;
@@ -215,8 +216,8 @@ struct Scaled {
 
 /// Called once for each contiguous range of the state, from several threads; the range begins at
 /// entry `begin` and has out.size() entries. `keeps_sum`: every single sample conserves the sum of
-/// these entries, so noise must, too. `next` points to as many numbers that the caller reads next
-/// (the entries or their sources): a prefetch hint for large states.
+/// these entries, so noise must, too. `next` points to the out.size() numbers that the caller reads
+/// next (the entries or their sources): a prefetch hint for large states.
 using Addend = std::function<Scaled(std::size_t begin, bool keeps_sum, std::span<double> out,
                                     const double* next)>;
 
@@ -297,9 +298,9 @@ struct Capabilities {
   Capability<EulerStep> euler_step = {};
   Capability<InLanes> in_lanes = {};
   Capability<Training> training = {};  ///< of a System under a rule other than plain SGD
-  /// Whether the state may move significantly within the rounding of t, so that steps may be too
-  /// short to move t. The right-hand side must then be independent of t, and the state bounded,
-  /// because such steps otherwise indicate a blow-up.
+  /// Whether the state may change significantly in a step that is too short to change t. Such steps
+  /// otherwise indicate a blow-up. The right-hand side must then be independent of t, and the state
+  /// bounded.
   bool jumps = false;
   /// Longest step of an adaptive method along the flow: the default of --max-step.
   double longest_step = std::numeric_limits<double>::infinity();

@@ -43,9 +43,9 @@ class Catalogue {
   [[nodiscard]] const SystemInfo& info(const std::string& name) const;
   /// Information on a system; null if there is none.
   [[nodiscard]] const SystemInfo* find(const std::string& name) const;
-  /// Makes a System from a copy of its parameters. With noise, options that were not given take the
-  /// words of SystemInfo::unreduced; if reduced coordinates were requested, the System refuses them
-  /// with its reason.
+  /// Makes a System from a copy of its parameters. With noise, options that were not given take
+  /// their values from SystemInfo::unreduced; if the user requested reduced coordinates, the System
+  /// refuses them and states why.
   [[nodiscard]] Made make(const std::string& name, Parameters own, const Setting& setting,
                           Workers& workers) const;
   [[nodiscard]] const NewStart& new_start(const std::string& name) const;

@@ -104,7 +104,7 @@ struct Dual {
 };
 
 /// Row-major Jacobian of a right-hand side given by a generic formula `(auto of, auto x, auto
-/// out)`, for Functions::jacobian. Takes the arguments of alone().
+/// out)`, for Functions::jacobian. The arguments are those of alone().
 template <class Formula>
 auto jacobian_of(Formula formula, std::vector<double> of) {
   return [formula, of = std::move(of)](std::span<const double> x, std::span<double> j) {

@@ -152,8 +152,8 @@ struct Functions {
   std::function<std::string(std::span<const double> x, double t)> outcome = {};
   /// Reason why these coordinates allow no noise; empty if they do.
   std::string no_noise = {};
-  /// Reason why the observables differ from those of the flow, for a state that only noise and
-  /// samples move.
+  /// Reason why the observables differ from those of the flow. For a state that is used only with
+  /// noise or sampled training, not for the flow.
   std::string approximation = {};
   /// As in Capabilities.
   bool common_values = false;

@@ -46,8 +46,8 @@ class LaneTraining {
                     const double* x, double* dxdt) const = 0;
   /// Takes a step of length h from time t in all lanes: of the rule's SDE or, if `descends`, of the
   /// discrete rule with Gaussian gradients. `f` and `covariance` are those of the System at x.
-  /// `noise` holds sqrt(eta/B) C^(1/2) dW, and `squares` standard normals for the noise of squared
-  /// gradients. `steps` is the number of steps taken before.
+  /// `noise` holds sqrt(eta/B) C^(1/2) dW, and `squares` holds standard normals for the noise of
+  /// squared gradients. `steps` is the number of steps taken before.
   virtual void noisy_step(const LaneFormulas& formulas, const double* of, double t, double h,
                           std::int64_t steps, bool descends, const double* f,
                           const double* covariance, const double* noise, const double* squares,

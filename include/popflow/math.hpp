@@ -24,7 +24,7 @@ namespace popflow::math {
 
 using std::sqrt;
 
-// Class types: functions found by argument-dependent lookup.
+// For class types, calls the functions that argument-dependent lookup finds.
 namespace beside {
 void exp() = delete;
 void expm1() = delete;

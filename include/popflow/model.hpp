@@ -23,22 +23,21 @@
 ///     static const char* const description;                  // JSON, see docs/models.md
 ///     static constexpr std::size_t parameters, entries;      // of the state
 ///     static constexpr std::size_t inputs;                   // numbers of a sample
-///     static constexpr std::size_t nodes;                    // samples of the population's sum;
-///     0: no sum static constexpr std::size_t observed, events, constants, derived;  // numbers of
-///     values static constexpr bool has_loss, is_sampled, has_covariance, has_jacobian, has_lanes,
-///         in_packs;
+///     static constexpr std::size_t nodes;         // samples of the population's sum; 0: no sum
+///     static constexpr std::size_t observed, events, constants, derived;  // numbers of values
+///     static constexpr bool has_loss, is_sampled, has_covariance, has_jacobian;
+///     static constexpr bool has_lanes, in_packs;
 ///     static const double node[nodes * inputs];              // the samples, row-major
 ///     static constexpr std::size_t arrays, array_begin[], array_width[];  // columns of the nodes
-///     static constexpr std::size_t derived_begin[];          // begin of each derived field's
-///     values
+///     static constexpr std::size_t derived_begin[];          // begin of each derived field
 ///
 /// and functions, templates over the number N, of the parameters p, the state x, a sample s, and
 /// l = {loss at x, loss at the start}:
 ///
 ///     start(p, x);              weights(p, q);    // of the nodes, to be normalised
 ///     sample(p, x, s, out);     // minus the gradient of the sample's loss, then the loss
-///     population(p, x, out);    // same for the population, if nodes is 0; or the rate, without a
-///     loss observe(p, x, l, out);    event(p, x, l, out);    constant(p, l, out);    derive(p, x,
+///     population(p, x, out);    // same for the population, if nodes is 0; without a loss: the
+///     rate observe(p, x, l, out);    event(p, x, l, out); constant(p, l, out);      derive(p, x,
 ///     l, out); draw(p, random, s);       // draws a sample, if the nodes are not the population
 ///     jacobian(p, x, s, out);   // derivative of sample() or population() by the state, row-major
 namespace popflow::model {
@@ -132,16 +131,16 @@ struct Defaults {
   static constexpr std::size_t passing = 0;            ///< number of values of all passages
   static constexpr std::size_t passage_begin[] = {0};  ///< begin of each passage's values
   static constexpr std::size_t finals = 0, outcomes = 0;
-  /// Noise by equations: noise(p, x, out) writes a factor of the covariance with this number of
-  /// columns, or, if that is 0, the covariance.
+  /// Noise by equations: noise(p, x, out) writes a factor of the covariance with noise_columns
+  /// columns or, if noise_columns is 0, the covariance itself.
   static constexpr bool has_noise = false;
   static constexpr std::size_t noise_columns = 0;
   static constexpr bool has_solution = false;      ///< solve(p, t, out)
   static constexpr bool has_precondition = false;  ///< precondition(p, x, v, out)
   static constexpr bool has_projection = false;    ///< project(p, x, v, out)
   static constexpr bool passages_need_loss = false, ends_need_loss = false;
-  /// Samples of a finite set that is drawn from, if these are not the nodes: drawn_node,
-  /// chances(p, q).
+  /// Number of samples in the finite set from which training draws, if these are not the nodes. The
+  /// samples are in drawn_node, their probabilities come from chances(p, q).
   static constexpr std::size_t drawn = 0;
   static constexpr double drawn_node[] = {0};
   static constexpr bool draws_numbers = false;  ///< draw(p, random, s)
@@ -243,8 +242,9 @@ struct Problem {
   std::vector<Row> batches;  ///< with matrices: the nodes and their weights, in rows of packs
 };
 
-// Versions of a formula in packs, by the machine's instructions. Compiling a version takes seconds,
-// so machines without AVX2 compute lane after lane, with the same bits.
+// Chooses the version of a formula in packs for the machine's instruction set. Compiling a version
+// takes seconds, so there is none for machines without AVX2: they compute lane after lane, with the
+// same bits.
 template <class Call, class... Arguments>
 auto chosen() -> void (*)(Arguments...) {
   if constexpr (Call::kInAvx512)
@@ -253,8 +253,8 @@ auto chosen() -> void (*)(Arguments...) {
   return Call::one_by_one;
 }
 
-/// Minus the gradient of the loss at a node, then the loss: of one sample, or the mean over the
-/// numbers that are not finite data.
+/// Writes minus the gradient of the loss at a node, then the loss. Both are those of one sample or,
+/// with has_means, means over the random numbers of a sample.
 template <class Formulas, class N>
 POPFLOW_MATH_INLINE void of_node(const N* p, const N* x, const N* s, N* out) {
   if constexpr (Formulas::has_means)
@@ -361,8 +361,8 @@ inline void to_lane(const std::vector<double>& numbers, std::size_t count, std::
   for (std::size_t i = 0; i < count; ++i) rows[i * kLanes + lane] = numbers[i];
 }
 
-/// Formulas of the rate and of the events, for any number: of the parameters of lanes and the
-/// state.
+/// Formulas of the rate and of the events, as functions of the parameters of lanes and the state,
+/// for any number type.
 template <class Formulas>
 struct RateFormula {
   static constexpr std::size_t results = Formulas::entries;
@@ -482,7 +482,7 @@ class Functions {
   using Made = Problem<Formulas>;
   static constexpr std::size_t n = Formulas::entries;
   static constexpr bool kHasCovariance = Formulas::has_covariance;
-  /// Whether the nodes are the samples that are drawn.
+  /// Whether training draws its samples from the nodes.
   static constexpr bool kDrawsNodes = Formulas::nodes > 0 && Formulas::draws_nodes;
   static constexpr std::size_t kDrawn = kDrawsNodes ? Formulas::nodes : Formulas::drawn;
   static constexpr bool kInPacks = Formulas::in_packs && Formulas::nodes >= 8;

@@ -8,8 +8,8 @@
 
 namespace popflow {
 
-/// Writes the samples of a finite set that training visits as its draws number key.first, key.first
-/// + 1 and so on: every sample once in each pass over the set, in an order that depends only on the
+/// Writes to `which` the samples that training draws from a finite set, beginning with draw number
+/// key.first. Each pass over the set visits every sample once, in an order that depends only on the
 /// seed, the run and the pass. A batch may span two passes.
 void visit_in_passes(const SampleKey& key, std::size_t samples, std::span<std::size_t> which);
 

@@ -128,7 +128,7 @@ struct Alternatives {
   bool exclusive = false;
 };
 
-/// Everything that can be said about a system without a problem. One static instance per system.
+/// Description of a system that does not depend on a problem. One static instance per system.
 struct SystemInfo {
   std::string name;
   std::string title;      ///< one line

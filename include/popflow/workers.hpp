@@ -22,8 +22,8 @@ class Workers {
 
   /// Calls task(i) for every i in [0, tasks), in any order on any thread; returns when all are
   /// done. Rethrows an exception of a task. The pool runs one job at a time: a task that calls
-  /// run(), and a thread that calls run() during another thread's job, run their tasks by
-  /// themselves.
+  /// run(), or a thread that calls run() during another thread's job, executes all tasks on its own
+  /// thread.
   void run(std::size_t tasks, const std::function<void(std::size_t)>& task);
 
   /// Like run(), but uses only the calling thread if `work` (elements touched) is too small to be

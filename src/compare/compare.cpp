@@ -308,8 +308,8 @@ ExitCode warn_of_early_end(const Outcome& runs, const std::string& path, Screen&
 }
 
 /// Returns the relative work of a run of each rung, for the progress display. A flow takes very
-/// little time compared with noisy runs; counted as one of them, it would predict far too early an
-/// end.
+/// little time compared with noisy runs. If its work were counted like theirs, the predicted end
+/// would be far too early.
 std::vector<double> work_of(const ComparisonPlan& plan) {
   std::vector<double> work;
   bool noisy = false;
@@ -659,7 +659,8 @@ ExitCode report_finished(const std::string& path, Screen& screen) {
   const DataFile finished(path);
   screen.result(describe_comparison(finished));
   Outcome runs;
-  // A comparison of finished files needs no report: its user knew how the runs ended.
+  // A comparison of finished files needs no report, because it runs nothing: the runs' files state
+  // how they ended.
   if (finished.text_attribute("parameters", "from").value_or("").empty())
     for (const auto& group :
          text::split_words(finished.text_attribute("", "run_groups").value_or("")))
@@ -677,8 +678,8 @@ RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& opti
                                     before.text_attribute("parameters", "config").value_or(""),
                                     before.path());
   });
-  // The file's own problem replaces the options that made it, unless the start is from another
-  // file: that start is stored only there.
+  // The problem in the file replaces the options that made the problem, unless the start comes from
+  // another file, which alone stores the start.
   if (!config.options.has("init-from")) use_own_problem(config, before, catalogue.info(name));
   if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
   if (options.checkpoint_every)
@@ -696,7 +697,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     if (settled()) return true;
     if (!ranks.first()) return false;
     file = TrajectoryFile::open(path);
-    // Settle again: until the file was opened, another process may have finished it.
+    // Settle again, because another process may have finished the file before it was opened here.
     return settled();
   });
   ranks.require_same(finished ? "finished" : "unfinished");

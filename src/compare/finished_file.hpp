@@ -50,9 +50,9 @@ struct RungOptions {
   [[nodiscard]] bool exact() const { return !has_noise(config.options); }
 };
 
-/// Throws InputError unless two rungs have the same problem and start by their options, and, if
-/// both have noise, the same noise. Rungs may differ in reductions, which are exact, and in the
-/// options that define the rung. The problems of runs are compared by the contents of their files.
+/// Throws InputError unless the options of two rungs give the same problem and start and, if both
+/// have noise, the same noise. Rungs may differ in reductions, which are exact, and in the options
+/// that define the rung. The problems of runs are compared by the contents of their files.
 void require_same_options(const RungOptions& first, const RungOptions& other,
                           const SystemInfo& system);
 

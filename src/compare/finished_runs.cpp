@@ -92,7 +92,7 @@ void require_same_times(const FinishedRung& first, const FinishedRung& other) {
                    shortest(first.times[i]), shortest(other.times[i]), kTimes);
 }
 
-/// Returns a warning about shared random numbers: those of runs with the same seed and number.
+/// Returns a warning about shared random numbers, which runs with the same seed and number have.
 std::string shared_numbers(const std::vector<FinishedRung>& rungs) {
   std::vector<RungOptions> all;
   all.reserve(rungs.size());

@@ -77,7 +77,7 @@ void require_same_axes(const SweptRung& first, const SweptRung& other) {
                      first.name() + " has " + std::to_string(first.saves));
 }
 
-/// Returns a warning about shared random numbers: those of cells with the same seed.
+/// Returns a warning about shared random numbers, which cells with the same seed have.
 std::string shared_numbers(const std::vector<SweptRung>& rungs) {
   std::vector<RungOptions> all;
   for (const SweptRung& rung : rungs) all.push_back(rung.options());
@@ -232,8 +232,8 @@ class CellComparison {
   }
 
  private:
-  /// Returns the worst verdict of each pair. An observable that does not move has no margin and
-  /// counts only if none moves.
+  /// Returns the worst verdict of each pair. An observable that does not move has no margin; it
+  /// counts only if no observable moves.
   static std::vector<Verdict::Kind> together_of(const std::vector<Statement>& statements,
                                                 std::size_t pairs) {
     std::vector<std::optional<Verdict::Kind>> moving(pairs), still(pairs);

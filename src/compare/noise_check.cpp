@@ -165,7 +165,8 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
     const Eigen::MatrixXd directions =
         directions_of(columns_of(size, kDraws, sample(0)), noise_directions(rung));
     NoiseCheck::Source sampler = source_of(columns_of(size, kDraws, sample(1)), directions);
-    // Cumulants of a batch mean: in units of the variance, the fourth is 1/B of that of one sample.
+    // The fourth cumulant of a batch mean, in units of its squared variance, is 1/B of that of one
+    // sample.
     const auto batch = static_cast<double>(options.batch_size);
     sampler.kurtosis = {3 + (sampler.kurtosis.value - 3) / batch, sampler.kurtosis.error / batch};
     // Each draw has its own interval, so that its samples are fresh; x is fixed.

@@ -80,7 +80,7 @@ RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const std
   if (svag_of(word) > 0) options.resolve("svag", svag_of(word));
   if (flow) options.resolve("runs", std::int64_t{1});
   options.resolve("seed", seed_of_rung(options.integer("seed"), ladder, stream_of(word, own)));
-  // Noise is exact in unreduced coordinates only; the flow uses the requested ones.
+  // Noise is exact in unreduced coordinates only, but the flow uses the requested coordinates.
   if (own != nullptr)
     for (const OptionSetting& setting : own->settings)
       config.own.resolve(setting.option, setting.word);
@@ -107,9 +107,9 @@ Schedule common_schedule(const RunConfig& base, double learning_rate, const Syst
   return times;
 }
 
-/// Throws UsageError if rungs need samples that the system does not have. The message names rungs
-/// that need none, and everything that the others need, so that the user does not meet one error
-/// after the other.
+/// Throws UsageError if rungs need samples that the system does not have. The message names the
+/// rungs that need no samples and all requirements of the other rungs, so that the user does not
+/// get one error after another.
 void require_samples(const RunConfig& config, const std::vector<std::string>& words,
                      const System& flow, const Catalogue& catalogue, Workers& workers) {
   if (source_of_gradients(flow).capabilities().sampled) return;

@@ -63,8 +63,8 @@ class Reader {
       std::erase_if(known, [&](const std::string& name) { return !contains(of_system, name); });
       for (const std::string& name : over_time)
         if (!contains(known, name)) all.left_out.push_back(name);
-      // A variable with an observable's name is meant to be one, whatever its shape; series()
-      // reports a wrong shape.
+      // A variable with the name of an observable counts as this observable, whatever its shape;
+      // series() reports a wrong shape.
       for (const std::string& name : of_system)
         if (!contains(known, name) && file_.has_dataset(name)) known.push_back(name);
     }

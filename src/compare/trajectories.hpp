@@ -93,7 +93,7 @@ std::vector<std::string> start_warnings(const std::vector<std::string>& names,
 /// Returns the layout and contents of the group that holds the trajectories in a comparison's file.
 /// read_trajectories() reads the group.
 GroupSpec trajectories_group(const Trajectories& of, const SystemInfo& compared);
-/// Adds to the layout of the group `comparison` which rungs are external, and what is compared.
+/// Records in the layout of the group `comparison` which rungs are external, and what is compared.
 void mark_trajectories(GroupSpec& comparison, const std::vector<Trajectories>& given,
                        const SystemInfo& compared);
 

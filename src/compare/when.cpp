@@ -191,8 +191,8 @@ Statement judge_share(const Subject& subject, const std::vector<FirstTimes>& run
     if (of.judged)
       judge(
           of, [&](double level) { return share_difference(first, second, level); },
-          // Each side of the margin is wrong with probability at most 1 - level, and so are both
-          // together.
+          // The test on each side of the margin errs with probability at most 1 - level, and
+          // therefore so does their conjunction.
           2 * options.level - 1, fewer(first.of, first.exact, second.of, second.exact),
           first.exact && second.exact, rungs[i].stopped + rungs[j].stopped == 0, options.level);
     statement.pairs.push_back(of);

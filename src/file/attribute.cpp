@@ -82,7 +82,8 @@ using Change = TrajectoryFile::AttributeChange;
 /// Bytes reserved for a text that replaces one which cannot be rewritten in place.
 constexpr std::size_t kNewText = 512;
 
-/// Least length of a fixed-length text by popflow; shorter ones are by other programs.
+/// Smallest length of a fixed-length text that popflow writes; shorter texts come from other
+/// programs.
 constexpr std::size_t kLeastText = 16;
 
 /// Opens the object that has the attribute, or should have it.

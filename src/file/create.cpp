@@ -43,8 +43,7 @@ constexpr hsize_t kSmallestBlock = 512;
 // all datasets.
 constexpr std::size_t kFillBytes = std::size_t{1} << 16;
 
-/// Returns the attribute NAME that netCDF writes for a dimension without coordinates, and looks
-/// for.
+/// Returns the attribute NAME by which netCDF marks and recognises a dimension without coordinates.
 std::string scale_without_coordinate(std::size_t size) {
   char text[80];
   std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10zu",

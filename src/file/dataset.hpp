@@ -47,8 +47,8 @@ void read_block(const Dataset& data, const std::vector<hsize_t>& start,
 [[nodiscard]] bool is_scale(hid_t dataset);
 
 /// Returns the address of the first scale of each axis; HADDR_UNDEF if there is none. Reads only
-/// the dataset's list, and first checks what H5DSiterate_scales() takes for granted. Follows none
-/// of the addresses.
+/// the dataset's list, and first checks what H5DSiterate_scales() assumes without a check. Follows
+/// none of the addresses.
 [[nodiscard]] std::vector<haddr_t> first_scales(const Dataset& data);
 
 }  // namespace popflow::hdf5

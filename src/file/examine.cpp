@@ -62,8 +62,8 @@ std::clock_t seconds_from_now(double seconds) {
   return std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC);
 }
 
-/// Makes the library do everything that the program may ask of the file. A file in which that would
-/// take far too long is sound as a rule: malformed files are small.
+/// Makes the library do everything that the program may ask of the file. A file that is so large
+/// that this would take too long is usually sound, because malformed files are small.
 void try_everything(const Reader& reader) {
   const std::clock_t chunks_until = seconds_from_now(0.5);
   const std::clock_t all_until = seconds_from_now(3);

@@ -21,7 +21,7 @@ void hold(int descriptor, Maker maker);
 /// Marks the file's present state as examined.
 void release(int descriptor) noexcept;
 
-// A malformed file that the library reads without a crash may still crash it when it is changed.
+// The library may read a malformed file without a crash, and still crash when it changes the file.
 
 /// Returns whether popflow made the file, or the library has changed it before.
 [[nodiscard]] bool can_be_changed(int descriptor);

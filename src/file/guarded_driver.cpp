@@ -91,7 +91,7 @@ bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned 
   return read_at(file, at, heap.size(), heap.data()) && is_sound_heap(heap);
 }
 
-// ---- Functions that HDF5 calls. No exception may pass through it.
+// ---- Functions that HDF5 calls. No exception may pass through HDF5.
 
 /// Opens the file behind the descriptor in `access`; the name is only for messages.
 H5FD_t* open_file(const char* /*name*/, unsigned flags, hid_t access, haddr_t /*most*/) noexcept {

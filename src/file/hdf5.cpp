@@ -66,8 +66,9 @@ std::unique_lock<std::recursive_mutex> lock_beside() {
 }
 
 bool has_memory_for_calls() {
-  // More than laying out or listing a popflow file takes. The test uses the heap, not the system:
-  // freed memory stays with this thread's heap (heap.cpp), where other threads do not take it.
+  // Memory to test for: more than HDF5 needs to lay out or list a popflow file. The test uses the
+  // heap, not the system: freed memory stays with this thread's heap (heap.cpp), where other
+  // threads do not take it.
   constexpr std::size_t kMost = std::size_t{24} << 20;
   void* const asked = std::malloc(kMost);
   // reading the result keeps the compiler from removing the test

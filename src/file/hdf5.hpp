@@ -12,7 +12,7 @@
 #include <utility>
 
 /// Thin layer over the HDF5 C API: handles that close themselves, and return codes that cannot be
-/// ignored. The callers make names and sentences for the user.
+/// ignored. The callers add names and turn reasons into sentences for the user.
 namespace popflow::hdf5 {
 
 /// Failed call of the library; what() is its innermost reason ("No space left on device").

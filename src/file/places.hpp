@@ -29,7 +29,7 @@ class Places {
 
   Places(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
 
-  /// Adds a variable; before anything is asked for or written.
+  /// Adds a variable; must precede all other calls.
   void add(const std::string& variable, const Place& place) { places_[variable] = place; }
   /// Starts `lay_out`, which returns the offsets of the added variables, on a thread of its own if
   /// the system has one. Its exceptions are thrown by write() and settle().

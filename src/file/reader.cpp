@@ -167,7 +167,8 @@ const Dataset& Reader::dataset(const std::string& name) const {
 Dataset Reader::open_dataset(const std::string& name) const {
   Dataset dataset;
   dataset.id = open_object(file_, name);
-  // Before the size: asking for the size of a virtual dataset opens the files that it is made of.
+  // The layout is examined before the size, because HDF5 opens the source files of a virtual
+  // dataset when asked for its size.
   dataset.properties = Handle(H5Dget_create_plist(dataset.id), H5Pclose);
   dataset.layout = H5Pget_layout(dataset.properties);
   const bool is_virtual = dataset.layout == H5D_VIRTUAL;

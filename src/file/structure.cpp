@@ -30,7 +30,7 @@ double attribute_bytes(const std::vector<Attribute>& attributes) {
     bytes += kAttributeBytes + static_cast<double>(attribute.reserved);
     std::visit(
         [&]<class Value>(const Value& value) {
-          // A number takes no more than what is counted already.
+          // The bytes of a single number are counted already.
           if constexpr (requires { value.size(); })
             bytes += static_cast<double>(value.size() * sizeof(typename Value::value_type));
         },

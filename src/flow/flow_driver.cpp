@@ -298,8 +298,8 @@ double FlowDriver::tighten_near_noise_floor(double norm, double h) {
   tolerance.tighten(norm < kNear * noise
                         ? std::min(1.0, std::max(0.1 * *options_.steady_tolerance / noise, least))
                         : 1);
-  // The state is known to kTightest of its size, and the right-hand side to kTightest times the
-  // fastest rate: at least 1, and 3/h where stability limits the step.
+  // The state has a relative error of kTightest, which changes the right-hand side by kTightest
+  // times the fastest rate. This rate is at least 1, and 3/h where stability limits the step.
   return std::max(least * noise, kTightest * size);
 }
 

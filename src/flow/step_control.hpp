@@ -116,8 +116,8 @@ struct StepControl {
   }
 };
 
-/// Smallest or largest step so far, including the last one, h. Before the first step the argument
-/// is NaN.
+/// Smallest or largest step so far, including the last one, h. Before the first step, `smallest`
+/// and `largest` are NaN.
 template <StepNumber Number>
 Number smallest_with(const Number& smallest, const Number& h) {
   return math::select(h > smallest, smallest, h);

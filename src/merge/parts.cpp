@@ -19,7 +19,8 @@ namespace popflow {
 
 namespace {
 
-/// Returns whether parts may differ in an option: it changes no number, or says which part it is.
+/// Returns whether parts may differ in an option, because the option changes no number or
+/// identifies the part.
 bool may_differ(const std::string& option) {
   return option == "runs" || option == "first-run" || !decides_numbers(option);
 }
@@ -164,7 +165,8 @@ Part read_part(const std::string& path) {
         "'" + path +
         "' is still running, or was killed; let it finish, or complete it by 'resume', before "
         "merging");
-  // The message of an unfinished file does not describe its runs that have ended.
+  // The message of an unfinished file is about its interruption, not about its runs that have
+  // ended.
   if (!is_unfinished(status)) part.message = text_of(layout, "", "status_message");
   part.status = part.file.integers("status", runs);
   part.diverged_at = part.file.reals("diverged_at", runs);

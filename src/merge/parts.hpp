@@ -28,8 +28,8 @@ Part read_part(const std::string& path);
 /// Returns whether a variable has numbers for each run.
 bool is_of_runs(const PlacedVariable& variable);
 
-/// Throws InputError, which names the first difference, unless two files are of one ensemble:
-/// system, mode, options, layout.
+/// Throws InputError, which names the first difference, unless two files agree in system, mode,
+/// options and layout, as parts of one ensemble do.
 void require_same_ensemble(const StoredFile& first, const StoredFile& other);
 
 /// Returns the layout of `runs` runs from number `first_run` on, made from that of some of them:

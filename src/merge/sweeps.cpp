@@ -79,7 +79,8 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   const std::vector<PlacedVariable> variables = variables_of(first.file.layout());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const PlacedVariable& variable = variables[i];
-    // The coordinates of shards are not copied, nor states whose shapes differ.
+    // The coordinates of shards are not copied; neither are states whose shapes differ between the
+    // files.
     const bool kept = file.has(variable.path) && !whole.is_coordinate(variable.path);
     if (kept && is_of_cells(variable, *first.cells))
       copy_units(files, owners, variable.path, variable.variable->type,

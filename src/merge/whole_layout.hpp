@@ -16,7 +16,7 @@ bool is_of_runs(const PlacedVariable& variable, const Cells& cells);
 
 /// Returns the variables of cells that the whole has: those of all files, and states and passages
 /// only if they have one shape in all files, as in a single large sweep. Files of earlier versions
-/// have more, for final values that no cell can have.
+/// also have variables for final values that no cell can have; these are left out.
 std::set<std::string> shared_variables(const std::vector<SweepPart>& parts, const Cells& whole);
 
 /// Returns the layout of the whole, made from that of the first part: axes in place of its cells,

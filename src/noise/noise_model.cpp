@@ -40,8 +40,8 @@ void add_increments(Workers& workers, const SdeDriver::Options& options, const P
   }
 }
 
-/// Calls part.write() and prefetches as many numbers from `next` on: the memory would be idle while
-/// normals are generated.
+/// Calls part.write() and prefetches as many numbers from `next` on, because the memory would
+/// otherwise be idle while normals are generated.
 void write_while_fetching(const NormalPart& part, std::size_t first, std::span<double> out,
                           const double* next) {
   constexpr std::size_t kPiece = 512;  // limits the number of cache lines in flight

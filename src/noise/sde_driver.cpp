@@ -181,11 +181,12 @@ void SdeDriver::step(double h, std::int64_t parts) {
     drift(other, t_ + 0.75 * h, f2);
     each([&](std::size_t i) { move[i] += h * (f[i] / 3 + 2 * f2[i] / 3); });
   } else if (options_.modified_equation == 2) {
-    // v = f h + noise drawn half a step back; x moves by (1 - eta/2 J) v. A step of Euler and
-    // Maruyama already contains the correction for steps of h, so (eta - h)/2 is left; the
-    // discretisation error is then also of second order. A proximal map contributes to f and to v:
-    // where it balances the other terms, nothing moves. The map is applied once more to the
-    // corrected state, where it keeps entries at rest and projects the others.
+    // v = f h + noise, where the noise is that of a state half a step back; x moves by (1 - eta/2
+    // J) v. A step of Euler and Maruyama already contains the correction for steps of h, so (eta -
+    // h)/2 is left; the discretisation error is then also of second order. A proximal map
+    // contributes to f and to v: where it balances the other terms, nothing moves. The map is
+    // applied once more to the corrected state, where it keeps entries at rest and projects the
+    // others.
     State& penalty = in_->penalty;
     const auto find_penalty = [&] {
       penalty.resize(x.size());

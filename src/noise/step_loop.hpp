@@ -62,7 +62,7 @@ class StepLoop {
   ///   string diverged(steps)  message for a state that became non-finite after `steps` steps
   template <class Pace>
   Outcome walk(Pace&& pace) {
-    // A walk begins and ends only with a checked state.
+    // The states at the begin and at the end of walk() have always been checked.
     good_number_ = interval.number;
     if (!std::exchange(condition_checked_, true) && over(pace.time())) return stopped(pace);
     while (!pace.arrived()) {

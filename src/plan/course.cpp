@@ -15,7 +15,8 @@ UsageError too_many_steps(double end, double h) {
                     " steps of " + shortest(h) + "; there can be at most 2^53");
 }
 
-/// End of a run in whole steps of length `h`, at least one. `asked` is the end before rounding.
+/// End of a run in whole steps of length `h`, at least one. `asked` is the requested end, before
+/// rounding.
 struct WholeSteps {
   std::int64_t steps;
   double asked;

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Reads the members of a JSON object and refuses those that nobody asked for.
+/// Reads the members of a JSON object and refuses members that have not been read.
 class Members {
  public:
   Members(const Json& of, std::string where) : of_(of), where_(std::move(where)) {

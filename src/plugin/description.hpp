@@ -26,7 +26,7 @@ struct Item {
   double floor = 0;
 };
 
-/// State that noise and sampled training move, where it is another than the flow's.
+/// State of noisy runs and sampled training, where it differs from the state of the flow.
 struct TrainingState {
   std::vector<Item> fields = {}, derived = {};
   bool has_loss = false;

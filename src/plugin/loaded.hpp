@@ -9,7 +9,8 @@
 
 namespace popflow::plugin {
 
-// Plug-ins of this process. A shared library belongs to the whole process, so this list does, too.
+// Plug-ins of this process. The list is global, because a shared library belongs to the whole
+// process.
 
 /// Remembers a plug-in that was loaded.
 void note_loaded(const std::string& path, const Description& description);

@@ -48,7 +48,7 @@ struct Library {
   const popflow_table* table = nullptr;
   Description description;
   popflow_table own{};  ///< the table, if that of the library is of an older version
-  /// State that noise and samples move; null: that of the flow.
+  /// State of noisy runs and sampled training; null if it is the state of the flow.
   std::shared_ptr<const Library> training = nullptr;
   std::string missing = {};  ///< if the library is not there: a sentence that says so
 };
@@ -410,7 +410,7 @@ const popflow_table* current(const popflow_table* given, popflow_table& own,
                   " bytes) and serves version 1: build the plug-in again");
 }
 
-/// The library of the state that noise and samples move; null if that is the flow's.
+/// Library for the state of noisy runs and sampled training; null if it is the state of the flow.
 std::shared_ptr<const Library> training_of(const Library& whole) {
   if (!whole.description.training) return nullptr;
   auto library = std::make_shared<Library>();

@@ -62,8 +62,8 @@ class Trained final : public System,
   /// Whether the rule scales steps by a different factor in each entry.
   [[nodiscard]] bool scales_steps() const { return plan_.rule->has_u || !rates_.empty(); }
   /// Writes the factor by which the rule multiplies each entry of a direction, besides the learning
-  /// rate: the factor on the rate of the entry. If the rule has a second moment, this is divided by
-  /// sqrt(u) + epsilon. Returns false if such a rule has no second moment yet.
+  /// rate: the factor on the rate of the entry. If the rule has a second moment u, the factor is
+  /// divided by sqrt(u) + epsilon. Returns false if u is still missing.
   [[nodiscard]] bool step_scales(StateView x, double t, std::span<double> scales) const;
 
   // Capabilities of the System, applied to its part of the state.

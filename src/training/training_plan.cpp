@@ -52,8 +52,8 @@ std::vector<std::pair<std::string, double>> rates_of(const std::string& words) {
   return rates;
 }
 
-/// Variance that the rule must be told. Empty in modes in which the second moment sees the noise of
-/// each step itself.
+/// Variance of the gradient that the rule needs as an input. Empty in modes in which the second
+/// moment is computed from noisy gradients, and so includes their variance.
 std::optional<GradientVariance::Options> variance_of(const Parameters& o) {
   const std::string& mode = o.word("mode");
   const bool flow = mode == "flow" && o.flag("batch-noise-in-variance");
