@@ -733,8 +733,9 @@ class Model:
             if id(node) not in own | more:
                 raise ModelError(f"{what} uses {node.label}, which belongs to another model")
             if node.op not in ops:
+                advice = (": put numbers in the place of the sample" if node.op == "data" else "")
                 raise ModelError(f"{what} depends on {node.label} ({KINDS[node.op]}); it may "
-                                 f"depend on {', '.join(sorted(ops))} only")
+                                 f"depend on {', '.join(sorted(ops))} only{advice}")
 
     def _axes(self, name: str, axes: Sequence[str], shape: tuple[int, ...]) -> tuple[str, ...]:
         if isinstance(axes, str):

@@ -192,7 +192,7 @@ class Symbol:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise ModelError(f"{self.label} cannot become an array of numbers: it has no value before "
-                         "the model runs")
+                         "the model runs; join symbols by np.stack([a, b]), not np.array([a, b])")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **others: Any) -> Any:
         name = ufunc.__name__
