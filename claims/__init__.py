@@ -1,6 +1,6 @@
 """The papers' claims, each measured by one command: scripts/claims."""
 
-# The modules enter their claims.
+# Importing these modules registers their claims.
 from . import joma, joma_joint, markov, scb, topic, training  # noqa: F401
 from .claim import CLAIMS, Check, Claim, Number, verdict
 

@@ -28,7 +28,7 @@ class Number:
     where: str = ""
 
     def interval(self) -> tuple[float, float]:
-        """Where the true value is, at 95%."""
+        """Returns the interval that contains the true value with 95% confidence."""
         if isinstance(self.found, Estimate) and math.isfinite(self.found.error):
             low, high = self.found.interval()
             return float(low), float(high)
@@ -82,7 +82,7 @@ NAMED = 3
 def verdict_in_line(numbers: Iterable[Number], chosen: Sequence[str] = ()) -> str:
     """The verdict for the table: names three conditions at most and counts the others.
 
-    `chosen` names the conditions that come first; otherwise those of the rarest verdicts do."""
+    The conditions in `chosen` come first; without it, those with the rarest verdicts."""
     said = by_verdict(numbers)
     if len(said) < 2:
         return next(iter(said), "no number decides")
@@ -131,9 +131,9 @@ CLAIMS: dict[int, Claim] = {}
 def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = (),
           picture: str = "", has_long: bool = False, headline: tuple[str, str] = ("", ""),
           conditions: Sequence[str] = ()) -> Callable[[Measure], Measure]:
-    """Enters a function that measures into the register. Its docstring is printed beside the
-    numbers: how the claim is tested, and what comes out. The claim's protocol is the file of its
-    number in claims/protocols."""
+    """Adds a function that measures a claim to the register. Its docstring is printed beside the
+    numbers and says how the claim is tested and with what result. The claim's protocol is the file
+    in claims/protocols with its number."""
     if len(conditions) > NAMED:
         raise ValueError(f"claim {number} names {len(conditions)} conditions for the table; a line "
                          f"has room for {NAMED}")

@@ -21,7 +21,7 @@ FIGURE_2 = {"tokens": 20, "temperature": 0.5, "activation": "identity",
 
 
 def with_attention(attention: str) -> dict[str, Any]:
-    """That set-up with another attention: linear attention has no temperature."""
+    """The set-up of figures 2 and 3 with another attention: linear attention has no temperature."""
     idle = {"temperature"} if attention == "linear" else set()
     return {"attention": attention,
             **{name: value for name, value in FIGURE_2.items() if name not in idle}}
@@ -45,19 +45,20 @@ def as_wide(*widths: int) -> dict[str, Any]:
        conditions=["softmax, 10 nodes, Gaussian data", "softmax, 10 nodes, Dirichlet data",
                    "softmax, 10 nodes, relu"])
 def theorem(long: bool) -> list[Number]:
-    """Figure 2's flow with each attention. What the theorem says is constant may change by no more
-    than the integration's error, which falls with the tolerance; the correlation over tokens of z
-    with the theorem's z must be 1.
+    """Figure 2's flow with each attention. The theorem's invariant may change by no more than the
+    integration's error, which falls with the tolerance. The correlation over tokens between z and
+    the theorem's z must be 1.
 
-    Softmax is the approximation. Nearly is taken to mean that the theorem explains nine tenths of
-    the variance of z over tokens: a correlation of 0.95, at its least over time to t = 200, on the
-    mean over draws. Data, number of nodes, activation and scale of the start are varied one by one
-    from figure 2. It is the pattern over tokens that follows, and not its size: the constant
-    changes by several times the logits' range.
+    For softmax the theorem is an approximation. It counts as nearly exact if it explains nine
+    tenths of the variance of z over tokens. For this, the correlation's least value up to t = 200,
+    averaged over draws, must be at least 0.95. Data, number of nodes, activation and scale of the
+    start are varied one by one from figure 2. Only the logits' pattern over tokens follows the
+    theorem, not their size: the constant changes by several times the logits' range.
 
-    The theorem is one of flows. Gradient steps of size eta move the constants of linear and exp
-    attention by amounts that go as eta. Exp attention makes the flow stiff as its logits grow, and
-    larger steps are unstable: of the theorem nothing is left then. Softmax does not mind them."""
+    The theorem is about flows. Gradient steps of size eta change the constants of linear and exp
+    attention by amounts proportional to eta. Exp attention makes the flow stiff as its logits grow.
+    Larger steps are then unstable, and the theorem fails. Softmax attention stays stable with such
+    steps."""
     widths = (5, 10, 20, 40) if long else (5, 10, 20)
     found = [number for attention in ("linear", "exp") for number in exact(attention, widths)]
     draws = 24 if long else 8
@@ -197,7 +198,8 @@ def error_function(long: bool) -> list[Number]:
 
 
 def law(tau: float, rtol: float, draws: int) -> tuple[float, float, float]:
-    """Distance from the law, the entropy's largest rise, its largest value at the end."""
+    """Returns the distance from the law, the entropy's largest rise, and the largest entropy at the
+    end."""
     off, rise, left = 0.0, -np.inf, 0.0
     for seed in range(1, draws + 1):
         ask = {"activation": "linear", "attention": "exp", "temperature": tau, "problem_seed": seed}
@@ -301,7 +303,8 @@ def entropy_bounce(long: bool) -> list[Number]:
 
 def trained_entropy(activation: str, tau: float, draws: int, t_end: int,
                     times: float = 1) -> np.ndarray:
-    """Every 5 units of time, over draws, of the attention trained with its MLP."""
+    """Returns the entropy of attention trained with its MLP, for each draw, every 5 units of
+    time."""
     options = {**FIGURE_2, "activation": activation, "temperature": tau, "classes": 20}
     return popflow.sweep("joma-joint", {"problem_seed": range(1, draws + 1)}, t_end=t_end,
                          saves=t_end // 5 + 1, record="series", state="none", **tolerance(times),
@@ -309,7 +312,8 @@ def trained_entropy(activation: str, tau: float, draws: int, t_end: int,
 
 
 def at_infinity(nodes: int, seeds: range, until: np.ndarray) -> list[Number]:
-    """Whether the entropy bounces on the whole path; `until` is its course under softmax."""
+    """Tests whether the entropy bounces on the whole path; `until` is the entropy over time under
+    softmax."""
     path = popflow.sweep("joma", {"problem_seed": seeds}, nodes=nodes, t_end=60, saves=401,
                          save_spacing="log", save_first=1e-3, record="series", attention="exp",
                          activation="nonlinear", temperature=math.sqrt(1.5))
@@ -344,7 +348,8 @@ def out_of_order(seed: int) -> bool:
 
 
 def off_the_ratio() -> float:
-    """Over pairs of tokens of joma-salient-first, each when it is within 1e-6 of its target."""
+    """Returns the largest relative deviation from the theorem's ratio of rates, over pairs of
+    tokens. Each token's rate is measured near its target, in the experiment joma-salient-first."""
     run = popflow.run(config="joma-salient-first")
     target = run.popflow.group("problem").target.values[0]
     rates = {}
@@ -461,8 +466,9 @@ def tree(long: bool) -> list[Number]:
 
 
 def wrong_steps(tau: float, starts: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """For each correlation, start and step to the next level, whether it is not learned later; the
-    largest spread of times within a level; the largest change at a tenth of the tolerance."""
+    """Returns for each correlation, start and level of the tree whether the next level is not
+    learned later. Then come the largest spread of times within a level and the largest change of a
+    time at a tenth of the tolerance."""
     times, finer = (
         popflow.sweep("joma", {"tree_correlation": [0.5, 0.8, 0.95], "init": list(starts)},
                       temperature=tau, activation="nonlinear", attention="exp", data="tree",

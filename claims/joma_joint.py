@@ -23,14 +23,15 @@ from .share import share
 def salient_first(long: bool) -> list[Number]:
     """joma-joint with softmax attention, 10 classes and nodes, cross-entropy, to t = 200. The
     saliency of a token for a node is its drive at the start, sum_c p_c (1{k = c} - 1/K) x_c, where
-    this is positive; the token is learned when its weight first reaches half of its largest value.
-    Spearman's correlation of both over the tokens, mean over nodes: salient tokens are first if it
-    is at most -0.5 on the mean over twelve draws.
+    this is positive. The token is learned when its weight first reaches half of its largest value.
+    Salient tokens are first if saliency and time of learning have a Spearman correlation over
+    tokens of at most -0.5, as the mean over nodes and twelve draws.
 
-    By this rule, which the protocol named before, they are not: weights grow side by side, and
-    under cross-entropy those of salient tokens go on growing longest. After this outcome a second
-    measure was added, as conditions of its own: the time at which a weight reaches a level common
-    to all tokens, a tenth of the node's largest weight at the end (never: the latest)."""
+    By this rule, which the protocol named before the measurement, salient tokens are not first:
+    weights grow side by side, and under cross-entropy those of salient tokens go on growing
+    longest. After this outcome a second measure was added, with conditions of its own: the time at
+    which a weight reaches a level common to all tokens. The level is a tenth of the node's largest
+    weight at the end; a token that never reaches it counts as the latest."""
     del long
     found: list[Number] = []
     for activation in ("identity", "tanh", "relu", "square"):
@@ -44,8 +45,9 @@ def salient_first(long: bool) -> list[Number]:
 
 
 def order(activation: str, data: str, seed: int) -> tuple[float, float]:
-    """Spearman's correlation of saliency and time, mean over nodes: of the time to half of the
-    token's own largest weight, and of that to a tenth of the node's largest at the end."""
+    """Returns Spearman's correlation of saliency with two times, each as the mean over nodes: the
+    time to half of the token's own largest weight, and the time to a tenth of the node's largest
+    weight at the end."""
     run = popflow.run("joma-joint", classes=10, activation=activation, data=data, t_end=200,
                       saves=401, save_spacing="log", save_first=1e-2, problem_seed=seed, show=False)
     problem = run.popflow.group("problem")

@@ -17,7 +17,7 @@ from .share import share
 SADDLE, SADDLE_ENERGY = -np.sqrt(0.5), -(1 + np.log(2)) / 2
 #: A tenth of the tolerances that flows have by default.
 ACCURATE = {"rtol": 1e-9, "atol": 1e-11}
-#: Neighbours that tend to be equal, and such that tend to alternate.
+#: Chains whose neighbouring symbols tend to be equal, and chains whose symbols tend to alternate.
 CHAINS = {"p + q < 1": {"p": 0.2, "q": 0.3}, "p + q > 1": {"p": 0.7, "q": 0.8}}
 #: Chains whose symbols are not about as frequent, and such with p and q near 0 or 1.
 SKEWED = {"p + q < 1": [{"p": 0.05, "q": 0.6}, {"p": 0.6, "q": 0.05}, {"p": 0.02, "q": 0.9}],
@@ -55,21 +55,22 @@ def energy(long: bool) -> list[Number]:
 @claim(17, MARKOV, "the side of the separatrix decides whether a start ends in a local minimum",
        experiments=["markov-basins", "markov-basins-alternating"], has_long=True)
 def basins(long: bool) -> list[Number]:
-    """The theorem is about the flow of e and w with the bias b at its optimum. There no start in
-    the plane may end elsewhere than it says, and the boundary between the outcomes, found by
+    """The theorem is about the flow of e and w with the bias b at its optimum. For this flow every
+    start in the plane must end where the theorem says. The boundary between the outcomes, found by
     bisection, must have the saddle's energy, E_saddle = -(1 + log 2)/2.
 
     Training moves the bias, too. Starts drawn at random from -2 < w < 0, 0 < e < 1.5 are followed
-    with such a free bias, from 0 and from its optimum. "Decides" is taken at its word: of those
-    that end in a minimum, none may end in the other kind than the theorem says. Starts that are
-    still undecided are counted apart. How many end elsewhere, and how far from the separatrix, is
-    told without deciding anything.
+    with such a free bias, which begins at 0 or at its optimum. "Decides" is taken literally: every
+    start that ends in a minimum must end in the kind that the theorem says. Starts that are still
+    undecided are counted separately. The number of starts that end elsewhere, and their distance
+    from the separatrix, are reported but decide nothing.
 
-    With a free bias starts end elsewhere in most of the chains. While the bias moves, so does the
-    energy: dE/dt = -2 e^2 db/dt. From 0 such starts are few and near the separatrix where p and q
-    are nearly equal. Where they differ much the optimum of the bias is far from 0, and such starts
-    are many and also far from the separatrix. From its optimum they can be far from it, too: with
-    p + q < 1 and large e, e falls fast, the bias lags behind, and meanwhile the energy grows."""
+    With a free bias, some starts end elsewhere in most of the chains, because a moving bias changes
+    the energy: dE/dt = -2 e^2 db/dt. If the bias begins at 0 and p and q are nearly equal, such
+    starts are few and near the separatrix. If p and q differ much, the optimum of the bias is far
+    from 0, and such starts are many, some of them far from the separatrix. If the bias begins at
+    its optimum, such starts can be far from the separatrix, too: with p + q < 1 and large e, e
+    falls fast, the bias lags behind, and meanwhile the energy grows."""
     found: list[Number] = []
     for kind, chains in BASIN_CHAINS.items():
         for chain in chains:
@@ -206,8 +207,8 @@ def critical_points(long: bool) -> list[Number]:
 
 def degenerate(kind: str, where: str, chain: dict[str, float], e: np.ndarray, w: np.ndarray,
                lowest: bool) -> list[Number]:
-    """Points along which the loss is constant: the eigenvalue across them is positive or negative,
-    the other one 0 to the error of the differences."""
+    """Checks a curve of critical points along which the loss is constant: the eigenvalue across it
+    is positive or negative, and the one along it is 0 up to the error of the differences."""
     gradient, eigenvalues = hessians(chain, e, w)
     across = eigenvalues[:, -1] if lowest else -eigenvalues[:, 0]
     along = eigenvalues[:, 0] if lowest else eigenvalues[:, -1]
@@ -216,8 +217,8 @@ def degenerate(kind: str, where: str, chain: dict[str, float], e: np.ndarray, w:
             Check(f"least curvature across, {where}" if lowest
                   else f"least curvature across, downwards, {where}", float(across.min()), kind,
                   least=1e-4),
-            # Differences over h = 1e-3 of a loss near 1: rounding makes 1e-10, terms of order h^2
-            # 1e-6 times the fourth derivatives, 4e-6 here.
+            # Errors of differences over h = 1e-3 of a loss near 1: 1e-10 from rounding, and 1e-6
+            # times the fourth derivatives, here 4e-6, from terms of order h^2.
             Check(f"largest curvature along, {where}", float(np.abs(along).max()), kind,
                   most=1e-4)]
 
@@ -387,25 +388,25 @@ TRAINING: dict[str, dict[str, Any]] = {
        conditions=["SGD, skewed chains", "AdamW, balanced chains",
                    "the theorem's ends, skewed chains"])
 def sampled(long: bool) -> list[Number]:
-    """SGD with a free bias on batches of 16 chains against the flow, from one start in each basin.
-    The mean loss must agree at all times with the comparison's simultaneous 95% band, within 5% of
-    what there is to learn (1024 symbols, as in the paper).
+    """SGD with a free bias on batches of 16 chains (1024 symbols, as in the paper) is compared with
+    the flow, from one start in each basin. The mean loss must agree with the flow's at all times
+    within 5% of what there is to learn, by the comparison's simultaneous 95% band.
 
-    Ends: from four starts on both sides of the separatrix, for balanced and for skewed chains
-    (256 symbols), every run must end where the flow of the same free bias ends, and an undecided
-    one does not. SGD does so without an exception. AdamW (1e-3, decay 1e-3, 8000 steps; the paper
-    trains with AdamW, its settings are not at hand) is a condition of its own.
+    Ends: from four starts on both sides of the separatrix, for balanced and for skewed chains (256
+    symbols), every run must end where the flow with the same free bias ends. An undecided run
+    counts as one that does not. All runs of SGD end there. AdamW (1e-3, decay 1e-3, 8000 steps) is
+    a condition of its own: the paper trains with AdamW, but its settings are not at hand.
 
-    The theorem is about the optimal bias. Its ends are another condition: for skewed chains with a
-    free bias neither the flow nor SGD ends where it says. At p = 0.05, q = 0.6 from (0.3, -1.2) the
-    flow and all runs end global, the theorem says local.
+    The theorem is about the optimal bias. Ending where it says is another condition: for skewed
+    chains with a free bias neither the flow nor SGD does. At p = 0.05, q = 0.6 from (0.3, -1.2) the
+    flow and all runs end in a global minimum, while the theorem says a local one.
 
-    Noise blurs the separatrix. Starts with w = -1.5 have energies around the saddle's, the bias is
-    kept at its optimum, so that the flow is that of the theorem, and steps are larger (0.2). The
-    share that learns is fitted by a logistic curve in the energy, whose slope says how wide the
-    blur is. At a distance of 0.2 batches of one short chain end elsewhere too often, and those of
-    the paper's size do not. Shares are of the runs that have decided; the others are counted
-    apart."""
+    Noise blurs the separatrix. To measure this, starts with w = -1.5 have energies around the
+    saddle's, the bias is kept at its optimum, so that the flow is that of the theorem, and steps
+    are larger (0.2). A logistic curve in the energy is fitted to the share of runs that learn; its
+    slope gives the width of the blur. At a distance of 0.2 from the saddle's energy, runs with
+    batches of one short chain end elsewhere too often, and those with batches of the paper's size
+    do not. Shares count only runs that have decided; the others are counted separately."""
     runs = 64 if long else 12
     found: list[Number] = []
     for where, start in STARTS.items():
@@ -430,8 +431,8 @@ def sampled(long: bool) -> list[Number]:
 
 
 def ends(kind: str, chains: list[dict[str, float]], runs: int) -> list[Number]:
-    """Ends of sampled training beside those of the flow with a free bias, and of both beside the
-    theorem's."""
+    """Compares the ends of sampled training with those of the flow with a free bias, and both with
+    the theorem's."""
     e, w = zip(*AROUND, strict=True)
     axes = {"start": {"e0": list(e), "w0": list(w)},
             "chain": {name: [chain[name] for chain in chains] for name in ("p", "q")}}
@@ -464,7 +465,7 @@ def flow_error(start: dict[str, float], learnable: float) -> float:
 
 
 def blur(batch: int, length: int, runs: int) -> list[Number]:
-    """How far from the separatrix SGD ends as the flow does."""
+    """Measures how far from the separatrix SGD ends as the flow does."""
     place = f"B = {batch} with {length} symbols near the separatrix"
 
     def learned(distance: np.ndarray, runs: int) -> xarray.DataArray:
@@ -480,7 +481,7 @@ def blur(batch: int, length: int, runs: int) -> list[Number]:
     away = learned(np.array([-0.2, 0.2]), 8 * runs)
     decided = away.notnull().values
     wrong = np.stack([away[0] == 1, away[1] == 0])[decided]
-    # Fluctuations go as 1/sqrt(B); the drift that moves the middle does not.
+    # Fluctuations fall as 1/sqrt(B); the drift that moves the middle of the curve does not.
     reach = 0.02 + 0.6 / np.sqrt(batch * (length - 1) / 8)
     distance = np.linspace(-reach, reach, 10)
     near = learned(distance, runs)

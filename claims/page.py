@@ -85,7 +85,7 @@ def thumbnail(claim: Claim) -> str:
 
 
 def cells(*texts: str) -> str:
-    """A row of a table. A | within a cell would begin another."""
+    """Returns a row of a table. A | within a cell is escaped: it would begin another cell."""
     return "".join("| " + text.replace("|", r"\|") + " " for text in texts) + "|"
 
 
@@ -170,7 +170,7 @@ def changes() -> str:
 
 
 def anchor(claim: Claim) -> str:
-    """As GitHub makes it of a heading."""
+    """Returns the anchor that GitHub makes of a heading."""
     heading = f"{claim.number}. {claim.says}".lower()
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
 

@@ -1,8 +1,8 @@
 """Reduced forms of claims, cheap enough for every training rule: plain steps, momentum and Adam.
 
-Each trains by the discrete rule, along the population's gradient unless a claim is about samples,
-for as many steps under every rule. Momentum has a tenth of plain training's learning rate, since
-its steps are ten times as long; Adam has a rate that is common in practice."""
+Each form trains by the discrete rule and with the population's gradient, unless a claim is about
+samples. The number of steps is the same under every rule. Momentum has a tenth of plain training's
+learning rate, since its steps are ten times as long; Adam has a rate that is common in practice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured, kept in a file for each claim: docs/claims.md is made from them."""
+"""Results of measurements, a file for each claim, from which docs/claims.md is made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Result:
 
     numbers: list[Number]
     seconds: float
-    #: Whether the time is that of the processor, over all cores, not the elapsed one.
+    #: Whether the time is processor time, summed over all cores, and not elapsed time.
     processor: bool = False
 
     def verdict(self) -> str:
@@ -31,7 +31,7 @@ class Result:
 
 
 def load(number: int) -> Forms:
-    """What is kept of a claim."""
+    """The stored result of a claim."""
     return {form: Result([number_from(row) for row in result["numbers"]], result["seconds"],
                          result.get("processor", False))
             for form, result in stored(number).items()}
@@ -66,7 +66,7 @@ def row_of(number: Number) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """JSON knows neither infinity nor what is no number: these are words."""
+    """Returns infinities and NaN as words, since JSON has neither."""
     if isinstance(value, dict):
         return {name: plain(of) for name, of in value.items()}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

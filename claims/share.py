@@ -10,8 +10,8 @@ from popflow.analysis import Estimate
 
 
 def share(happened: Any) -> Estimate:
-    """The probability behind runs that happened or not (Agresti and Coull: two more of either are
-    counted, so that what was never seen is not taken for impossible)."""
+    """Estimates a probability from counts of runs. After Agresti and Coull two runs of either
+    outcome are added, so that an outcome that was never seen does not count as impossible."""
     happened = np.asarray(happened)
     trials = happened.size + 4
     probability = (np.count_nonzero(happened) + 2) / trials

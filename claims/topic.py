@@ -190,7 +190,7 @@ STARTS = ["W_V = 0, small Gaussian W_K, W_Q", "all Gaussian with 0.02",
 
 
 def random_start(kind: str, draw: int, sizes: Sizes) -> dict[str, np.ndarray]:
-    """Matrices of such a start. Row 0 of W_V is 0, as in the model."""
+    """Draws the matrices of a start of this kind. Row 0 of W_V is 0, as in the model."""
     rng = np.random.default_rng([22, draw])
     shape, width = (sizes.symbols, sizes.symbols), 1 / np.sqrt(sizes.symbols)
     draws: dict[str, Callable[[], np.ndarray]] = {
@@ -207,7 +207,7 @@ def random_start(kind: str, draw: int, sizes: Sizes) -> dict[str, np.ndarray]:
 
 
 def grows(run: Any, what: str, place: str) -> Check:
-    """How far the norm of W_V has grown when that of W_K has doubled."""
+    """Checks how far the norm of W_V has grown when the norm of W_K has doubled."""
     value = run.norm_value.values
     then = float(np.interp(float(run.time_of.stage2_start), run.time.values, value))
     return Check(f"growth of the norm of W_V until stage 2, over its plateau, {what}",
@@ -215,7 +215,7 @@ def grows(run: Any, what: str, place: str) -> Check:
 
 
 def moved(numbers: list[Number], others: list[Number]) -> float:
-    """The largest change between them of what decides."""
+    """Returns the largest difference between two lists in the numbers that decide the verdict."""
     return max(abs(float(one.found) - float(other.found))
                for one, other in zip(numbers, others, strict=True) if isinstance(one, Check))
 
@@ -341,7 +341,7 @@ def from_random_factors(sizes: Sizes, times: list[float], draws: int) -> list[Nu
 
 
 def plateau(runs: Any, fine: Any, place: str) -> list[Number]:
-    """Until when the contrast is there, and what has become of it and of the loss then."""
+    """Measures until when the contrast lasts, and how far the loss differs at the end."""
     until, finer = (lasts(one) for one in (runs, fine))
     time, loss = runs.time.values, runs.loss.values
     half = np.abs(np.log(time[1:] / (until[..., None] / 2))).argmin(axis=-1) + 1
@@ -370,8 +370,8 @@ def lasts(runs: Any) -> np.ndarray:
 
 
 def attention_contrast(runs: Any, with_word: bool = False) -> np.ndarray:
-    """Own topic over other topics, over sizes, l2 and, unless one is chosen, time; the queried word
-    counts as one of its topic, or not at all."""
+    """Returns the attention to the own topic over that to other topics. The axes are sizes, l2 and,
+    unless one is chosen, time. The queried word counts as a word of its topic, or is left out."""
     own, alone = PAPERS.contrasts(runs)
     return own if with_word else alone
 
@@ -472,7 +472,8 @@ def loss_over(topics: int, form: str, **masking: float) -> Loss:
 
 
 def along_the_diagonal(loss: Loss) -> tuple[float, float, float]:
-    """alpha and the loss at the least where beta = alpha, and the last step of the search."""
+    """Returns alpha and the loss at the minimum on the line beta = alpha, and the last step of the
+    search."""
     centre, reach = 0.0, 8.0
     for _ in range(5):
         steps = np.round(centre + np.linspace(-reach, reach, 33), 9)
@@ -557,7 +558,8 @@ def from_gaussian_embedding(times: float) -> list[float]:
 
 
 def on_plateau(run: Any) -> np.ndarray:
-    """When attention has come to the topic, and the word itself has not left the rest of it."""
+    """Returns the records at which attention is on the topic and still about equal on all of its
+    words."""
     contrast, _ = PAPERS.contrasts(run)
     return (contrast > 2) & (run.attention_same_word < 1.01 * run.attention_same_topic).values
 

@@ -38,7 +38,8 @@ class Sizes:
         return topic, other
 
     def blocks(self, matrix: np.ndarray) -> tuple[float, float]:
-        """The largest difference within the blocks of W_V, and that between their means."""
+        """Returns the largest difference within the blocks of W_V, and the largest between the
+        blocks' means."""
         word, topic, other = self.by_class(matrix)
         return (float(max(np.ptp(np.append(word, topic)), np.ptp(other))),
                 float(topic.mean() - other.mean()))

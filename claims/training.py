@@ -13,7 +13,7 @@ from popflow.analysis import Estimate
 from .claim import Check, Number, claim
 from .papers import TOPIC, TRAINING
 
-#: Steps of the discrete rule along the population's gradient: noise is there in name only.
+#: Steps of the discrete rule along the population's gradient: the noise has no effect.
 FULL_BATCH: dict[str, Any] = {"mode": "sde", "method": "gradient_descent", "noise": "isotropic",
                               "noise_scale": 1e-13, "state": "none"}
 
@@ -34,17 +34,17 @@ WORDS = 1 + 5 * 4
 def stages_by_rule(long: bool) -> list[Number]:
     """Full-batch training by the discrete rules, from W_V = 0 and Gaussian W_K and W_Q of standard
     deviation `scale`, without weight decay: 20 words, 2 topics in a document. The map is over rule,
-    learning rate and scale; the short form has two scales and the largest rates. The rule for "two
-    stages": when stage 1 ends (the norm of W_V within 1% of its value under uniform attention) the
-    norms of W_K and W_Q have changed by no more than a tenth, and from then until stage 2 begins
-    (the norm of W_K has doubled) that of W_V has not either. A cell in which stage 1 has not ended
-    within the time that its rule has (t = 4000 for sgd, 400 for momentum and Nesterov, 4 for the
-    adaptive ones) counts as one without two stages.
+    learning rate and scale; the short form has two scales and the largest rates. Stage 1 ends when
+    the norm of W_V is within 1% of its value under uniform attention, and stage 2 begins when the
+    norm of W_K has doubled. A cell has "two stages" if the norms of W_K and W_Q change by no more
+    than a tenth in stage 1, and that of W_V by no more than a tenth between the stages. A cell in
+    which stage 1 does not end in its rule's time (t = 4000 for sgd, 400 for momentum and Nesterov,
+    4 for the adaptive ones) counts as one without two stages.
 
-    Momentum and Nesterov have the stages of plain gradient descent, at every rate, and lose them
-    at the same scale: from 0.1 stage 2 begins 12 to 19 times as late as stage 1 ends, but W_V does
-    not rest meanwhile and changes by 24%. RMSprop and Adam have them nowhere: they move each entry
-    by about the rate in each step, however small its gradient is, and so W_K and W_Q double long
+    Momentum and Nesterov have the stages of plain gradient descent at every rate, and lose them at
+    the same scale: from a scale of 0.1 on, stage 2 begins 12 to 19 times as late as stage 1 ends,
+    but W_V changes by 24% between the two. RMSprop and Adam have the stages nowhere. They move each
+    entry by about the rate in each step, however small its gradient is, so W_K and W_Q double long
     before W_V has grown."""
     found: list[Number] = []
     for rule, (all_rates, end) in RULES.items():
@@ -63,8 +63,9 @@ def stages_by_rule(long: bool) -> list[Number]:
 
 
 def stages(rule: str, rate: float, scale: float, end: float) -> tuple[float, float, float]:
-    """What claim 22 asks: the factors' change until stage 1 ends, W_V's change between the stages,
-    and stage 2's start over stage 1's end; infinite and NaN where stage 1 does not end."""
+    """Returns the numbers that claim 22 needs: the factors' change until stage 1 ends, W_V's change
+    between the stages, and stage 2's start over stage 1's end. They are infinite or NaN if stage 1
+    does not end."""
     draw = np.random.default_rng(22)
     start = {name: draw.normal(0, scale, (WORDS, WORDS)) for name in ("W_K", "W_Q")}
     run = popflow.run("topic", problem=start, optimizer=rule, learning_rate=rate,

@@ -26,10 +26,10 @@ WEIGHTS = {"equal": 0, "unequal": 1}
        conditions=["flow at 8 boosting times, unequal weights", "SGD at 8 boosting times, "
                    "equal weights", "SGD at 8 boosting times, unequal weights"])
 def similar_losses(long: bool) -> list[Number]:
-    """Flow (N = 5, T = 100, four problems with equal weights of Q and four with unequal ones) at 2,
-    8 and 64 times the boosting time of the attention's own flow; SGD (T = 25, in the long form 50;
-    rate 1/T, batches of 64) at 8 times. The difference is in parts of what the loss can fall from
-    the start to its least."""
+    """The flow (N = 5, T = 100, four problems with equal weights of Q and four with unequal ones)
+    is compared at 2, 8 and 64 times the boosting time of the attention's own flow. SGD (T = 25, in
+    the long form 50; rate 1/T, batches of 64) is compared at 8 times. The difference is given
+    relative to the largest possible fall of the loss, from the start to its least value."""
     found: list[Number] = []
     for words, concentration in WEIGHTS.items():
         course = np.array([[ends(kind, seed, concentration) for kind in KINDS.values()]
@@ -57,7 +57,7 @@ def similar_losses(long: bool) -> list[Number]:
 
 
 def ends(kind: dict[str, Any], seed: int, concentration: float) -> list[float]:
-    """The excess loss at 2, 8 and 64 boosting times, of that at the start."""
+    """Returns the excess loss at 2, 8 and 64 boosting times, relative to that at the start."""
     problem = {**PROBLEM, **SUPPORT, **kind, "context_length": 100, "problem_seed": seed,
                "position_concentration": concentration, "state": "none"}
     boosted = float(popflow.run("scb", **problem, saves=2, t_end=1e4).time_of.boosted)

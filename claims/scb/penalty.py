@@ -97,7 +97,7 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
         found += [Number("lambda of the least loss", middle, place),
                   Number(f"runs of {runs} whose others choose it", float(chosen.count(middle)),
                          place)]
-        # Conditions stand apart where the answer depends on them.
+        # Settings on which the answer depends are conditions of their own.
         for where, other in (
                 ("against plain SGD", settled(plain.sel(batch_size=B, project="none"))),
                 ("against the same without l1", scan[0]),

@@ -24,23 +24,23 @@ def lengths_and_samples(long: bool) -> list[Number]:
     signals are boosted is log T / sqrt(kappa K_P) plus a constant, for T from 10^6 to 10^12 and
     alphabets of 5 to 80 tokens.
 
-    Samples of stage 1: at a fixed learning rate, what limits training is the *sign* of the
-    signals. A drift of order 1/T has to win against noise that has no sign; where it loses, both
-    signals grow towards -P and -Q. The chance of that is measured over T and B (N = 3, SGD at a
-    rate of 0.1, to the flow's boosting time), and the batch that keeps it fixed grows nearly
-    as T. The rate does not have to fall with T for stability, and noise depends on the rate over
-    the batch alone, so the samples (batch times steps) grow in the same way.
+    Samples of stage 1: at a fixed learning rate, training is limited by the *sign* of the signals.
+    A drift of order 1/T has to win against noise that has no sign. If it loses, both signals grow
+    towards -P and -Q. The probability of the wrong sign is measured over T and B (N = 3, SGD at a
+    rate of 0.1, to the flow's boosting time). The batch that keeps it fixed grows nearly as T. The
+    rate does not have to fall with T for stability, and noise depends only on the rate divided by
+    the batch, so the samples (batch times steps) grow in the same way.
 
-    Stage 2 starts from the flow's thresholded state and is judged twice. *Loss*: all else fixed,
-    the rate a quarter of what the longest context allows. With a lambda above the noise of a batch,
-    as the paper prescribes, weights off the positions stay at zero, and the excess loss that
-    training settles at hardly depends on T; without l1 it grows as T. That loss is mostly l1's own
-    bias (told beside it). *Samples*: batch times steps until the mean of the runs' excess loss is
-    at most twice the one that the flow with the same lambda (0.01) settles at. Stage 2 works
-    without the projection and is stable only below a rate of 2/(T |mu|^2), so each T has a quarter
-    of its own. At a fixed batch the steps, and so the samples, grow as T. At the best of several
-    batches they grow nearly as fast. `popflow` has one lambda for all columns; it is set by the
-    noisiest, measured with single steps."""
+    Stage 2 starts from the flow's thresholded state and is judged twice. *Loss*: only T changes,
+    and the rate is a quarter of the largest that the longest context allows. With a lambda above
+    the noise of a batch, as the paper prescribes, weights off the positions stay at zero, and the
+    excess loss at which training settles hardly depends on T; without l1 it grows as T. This loss
+    is mostly the bias of l1, which is shown beside it. *Samples*: batch times steps until the runs'
+    mean excess loss is at most twice the one at which the flow with the same lambda (0.01) settles.
+    Stage 2 works without the projection and is stable only below a rate of 2/(T |mu|^2), so each T
+    has a rate of a quarter of its own bound. At a fixed batch the steps, and so the samples, grow
+    as T. At the best of several batches they grow nearly as fast. `popflow` has one lambda for all
+    columns; it is set by the noisiest, measured with single steps."""
     return [*length(), *first_stage(long), *second_stage(long), *samples_of_stage2(long)]
 
 

@@ -60,7 +60,7 @@ def large(long: bool) -> list[Number]:
     return found + few(100, 100_000, {1e6: 2, 1e8: 2})
 
 
-#: signal_A at the end of stage 1 from which stage 2 can go on.
+#: The least signal_A at the end of stage 1 from which stage 2 can continue.
 GROWN = 0.1
 MANY = 200
 AT_A_TIME = 20  # runs of large problems in a file
@@ -90,14 +90,14 @@ class Problem:
         return float(np.sqrt(batch * squares))
 
     def stage1(self, rate: float, noise: dict[str, Any], runs: int = 1) -> xarray.Dataset:
-        # Of several runs the state is not kept: stage 2 goes on from the first of them.
+        # The state of several runs is not kept.
         return noisy(**self.options, **noise, learning_rate=rate, saves=2, runs=runs,
                      state="ends" if runs == 1 else "none",
                      t_end=1.15 * self.flow.time_of.boosted)
 
     def signals(self, noise: dict[str, Any], runs: int) -> np.ndarray:
-        """signal_A of each run at the end of stage 1. Of large problems a few at a time: the file
-        of a run has room to resume it."""
+        """Returns signal_A of each run at the end of stage 1. Only a few runs are computed at a
+        time, since the file of a large run has room to resume it."""
         parts = []
         for begin in range(0, runs, AT_A_TIME):
             part = self.stage1(0.5, {**noise, "first_run": begin}, min(AT_A_TIME, runs - begin))
@@ -107,8 +107,8 @@ class Problem:
         return np.concatenate(parts)
 
     def distance(self, first: xarray.Dataset, noise: dict[str, Any], share: float = 0.8) -> float:
-        """Of Q at the end of stage 2, rounded, as a share of its norm. The learning rate is a share
-        of the largest that is stable without noise."""
+        """Returns the distance to Q after rounding at the end of stage 2, relative to the norm of
+        Q. The learning rate is `share` times the largest that is stable without noise."""
         run = noisy(**self.options, **noise, **TWO_STAGES, plateau_time=0, t_end=20, saves=2,
                     learning_rate=share * self.bound, init_from=first.popflow.path)
         return float(np.ravel(run.popflow.group("final").distance_Q_after)[0]) / self.size_of_Q

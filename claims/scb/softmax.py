@@ -160,8 +160,8 @@ def same_pattern(long: bool) -> list[Number]:
 
 
 def lead(options: dict[str, Any], seed: int, concentration: float) -> tuple[float, float]:
-    """Least lead of the positions of Q over the others, of the least weight of the same column: at
-    twice the boosting time and at 200 T."""
+    """Returns the least lead of the positions of Q over the others, relative to the least weight of
+    Q in the same column, at twice the boosting time and at 200 T."""
     problem = {**PROBLEM, **SUPPORT, **options, "context_length": 100, "problem_seed": seed,
                "position_concentration": concentration}
     boosted = float(popflow.run("scb", **problem, saves=2, t_end=1e4).time_of.boosted)

@@ -19,19 +19,19 @@ from .common import SUPPORT, mean
 @claim(7, BIGRAM, "a uniform start differs from the stationary one by O(1/N)",
        experiments=["scb-uniform-start"], has_long=True)
 def uniform_start(long: bool) -> list[Number]:
-    """mu has the values from 1/2 to 2, over N, at equal spaces, whatever N is, so that its
-    conditioning is fixed; joint probabilities are drawn and scaled to that mu on both sides. Two
-    runs along the way to twice the boosting time, T = 100; their differences, the mean over chains,
-    and the power of N with which that falls.
+    """mu has equally spaced values from 1/(2N) to 2/N for every N, so that its conditioning is
+    fixed. Joint probabilities are drawn and scaled to this mu on both sides. Two runs (T = 100) are
+    compared up to twice the boosting time. The result is the mean over chains of their differences,
+    and the power of N with which it falls.
 
-    At the start the excess loss differs by |1/N - mu|^2 / 2, whatever trains, which falls as 1/N at
-    a fixed spread of mu. With the projection, as the paper trains, V's mean relaxes by itself: this
-    difference decays as e^(-2t), which is checked, and the signals do not differ at all: what is
-    found is rounding. Without the projection the signals differ along the flow, and so does the
-    loss when they grow; the loss is compared after half the boosting time, when the difference of
-    the start has decayed. SGD runs on the same samples, with the projection. All of these
-    differences fall about as 1/N or faster, but for signal_V without projection, which falls as
-    N^-0.23. The solver's own error is the largest change of a difference at a tenth of the
+    At the start the excess loss differs by |1/N - mu|^2 / 2 under every training, which falls as
+    1/N at a fixed spread of mu. With the projection, as the paper trains, V's mean relaxes by
+    itself. The difference of the losses then decays as e^(-2t), which is checked, and the signals
+    do not differ beyond rounding. Without the projection the signals differ along the flow, and so
+    does the loss when they grow. The loss is compared after half the boosting time, when the
+    difference of the start has decayed. SGD runs on the same samples, with the projection. All of
+    these differences fall about as 1/N or faster, except that of signal_V without projection, which
+    falls as N^-0.23. The solver's own error is the largest change of a difference at a tenth of the
     tolerance, in one chain of each N."""
     vocabularies, chains = (5, 10, 20, 40, 80, *((160,) if long else ())), 8
     drawn = {(N, seed): chain(N, seed) for N in vocabularies for seed in range(1, chains + 1)}
@@ -133,15 +133,15 @@ def power(differences: dict[tuple[int, int], float], what: str, where: str) -> l
        conditions=["0.1 of the start, T = 100", "0.1 of the start, T = 1000",
                    "1 of the start, T = 100"])
 def perturbed(long: bool) -> list[Number]:
-    """Flow (N = 5) from A = 1/T and V = mu 1' with independent normals added: of a tenth of, or as
-    large as, 1/T and 1/N, with unchanged sums of the columns; sixteen draws each. The boosting
-    time may change by a tenth at most, both signals at eight boosting times by 0.05. Draws whose
-    signals grow with the wrong sign are told; their boosting time is missing, which counts as a
-    change.
+    """The flow (N = 5) starts from A = 1/T and V = mu 1' with independent normals added, in sixteen
+    draws each. Their size is 1/T in A and 1/N in V, or a tenth of these, and the sums of the
+    columns stay unchanged. The boosting time may change by a tenth at most, and both signals at
+    eight boosting times by 0.05. Draws whose signals grow with the wrong sign are reported; they
+    have no boosting time, which counts as a change.
 
-    Noise of a tenth of 1/N in V is correlated with P by chance, by more than the drift of order 1/T
-    gives at T = 1000: it decides the sign there, for or against. At T = 100 it only changes the
-    boosting time, by up to a fifth."""
+    Noise of a tenth of 1/N in V is by chance correlated with P. At T = 1000 this correlation
+    exceeds the one that the drift of order 1/T gives, and so decides the sign. At T = 100 it only
+    changes the boosting time, by up to a fifth."""
     del long
     found: list[Number] = []
     for T in (100, 1000):

@@ -22,24 +22,25 @@ from .common import SMALL, completed, flow, mean, noisy, stands_out
        has_long=True)
 def transfer(long: bool) -> list[Number]:
     """By the definition that the paper's analysis uses, stage 1 is the wait in which a drift of
-    order 1/T lifts the signals, a time that grows with log T: after a transfer there is none
-    (flow, N = 10, V = V_pre/2 + mu 1'/2, T up to 10^9). By the clock stage 1 is shortened, not
-    skipped: the attention still has to grow from nothing. Its time is taken to count as skipped
-    if at most a tenth of that from scratch is left (flow, T = 1000, 6 pairs of chains, whose
-    positions differ, and a share of whose transitions).
+    order 1/T lifts the signals, a time that grows with log T. After a transfer there is no such
+    wait (flow, N = 10, V = V_pre/2 + mu 1'/2, T up to 10^9). Measured in time, stage 1 is shortened
+    but not skipped, because the attention still has to grow from nothing. It counts as skipped if
+    it takes at most a tenth of its time from scratch (flow, T = 1000, 6 pairs of chains, which
+    differ in their positions and in a share of their transitions).
 
     Samples (N = 3, V = 0.7 V_pre + 0.3 mu 1', SGD at a rate of 0.1 for 20 units of time): from
     scratch the signals may grow with the wrong sign, the more often the longer the context
-    (claim 2), at batches that would find Q. After a transfer no run does at batches at which at
-    least half of the runs find Q; the count is conditioned on that, since below it noise or l1
-    leaves little of the signals, and what remains has the wrong sign in some runs (their share is
-    told beside it). Q is found where its positions have the largest weights of their columns at
-    the end. The batch that takes is held against log T: a power of log T of at most 1.5 counts as
-    growing little more than log T does. Without l1 it grows with T, about as its root:
-    noise in the attention at T positions lets V decay before the attention has grown. With an l1
-    from the start it follows log T up to T = 800 only. From T = 3200 on it grows as T^0.4, where
-    log T goes as T^0.11. One power of T does not describe all T, with l1 or without: the chance of
-    the misfit of a straight line says so, and no verdict rests on that line."""
+    (claim 2), at batches that would find Q. After a transfer no run's signals do at batches at
+    which at least half of the runs find Q. Only such batches are counted, since at smaller ones
+    noise or l1 leaves little of the signals, and the remainder has the wrong sign in some runs
+    (their share is shown beside it). A run finds Q if the positions of Q have the largest weights
+    of their columns at the end. The batch that this takes is compared with log T: a power of log T
+    of at most 1.5 counts as growing little more than log T does. Without l1 the batch grows about
+    as the square root of T: noise in the attention at T positions lets V decay before the attention
+    has grown. With an l1 from the start the batch follows log T only up to T = 800. From T = 3200
+    on it grows as T^0.4, while log T grows as T^0.11. One power of T does not describe all T, with
+    l1 or without, as the p-value of the straight line's misfit shows. No verdict rests on that
+    line."""
     return [*wait(), *shortened(), *samples(long)]
 
 
@@ -115,7 +116,8 @@ class Cell:
     wrong: int
 
     def counts(self) -> bool:
-        """Where noise or l1 leaves nothing of the signals, they have no sign to speak of."""
+        """Returns whether the batch counts: below this noise or l1 leaves nothing of the signals,
+        and they have no meaningful sign."""
         return self.found >= TRIALS / 2
 
 

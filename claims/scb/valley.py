@@ -68,7 +68,8 @@ def valley(penalty: float | None, t_end: float | None, rtol: float,
 
 
 def growth(run: xarray.Dataset, what: str) -> float:
-    """Of a distance, from its least after the loss has converged to the end, in its norm."""
+    """Returns the growth of a distance from its least value after the loss has converged to its
+    value at the end, relative to the norm."""
     after = run[f"distance_{what}"].values[(run.excess_loss <= 2 * run.excess_loss[-1]).values]
     return float(after[-1] - after.min()) / norm(run, what)
 
@@ -82,12 +83,13 @@ def norm(run: xarray.Dataset, what: str) -> float:
        headline=("rise of the excess loss from its least", "SGD, lambda = 0.01"),
        conditions=["flow, lambda = 0.0001", "flow, lambda = 0.001", "SGD, lambda = 0.01"])
 def rising_loss(long: bool) -> list[Number]:
-    """Two stages with l1 without the stop on a plateau. Flow (N = 10, T = 5000): from its least
-    after stage 2 begins to 0.16/lambda later the excess loss must rise by a tenth of that least,
-    for each of three drawn problems. SGD (N = 3, T = 100, B = 2048, a quarter of the largest stable
-    rate): the mean over windows of one unit of time; the rise is that of the last window above the
-    one at which the mean over the runs is least. Noise makes single records no measure of a least.
-    The rise in parts of what there is to learn stands beside it: it is small, as the paper says."""
+    """Two stages with l1 without the stop on a plateau. Flow (N = 10, T = 5000): until 0.16/lambda
+    after stage 2 begins, the excess loss must rise from its least value in stage 2 by a tenth of
+    that value, for each of three drawn problems. SGD (N = 3, T = 100, B = 2048, a quarter of the
+    largest stable rate): single records are too noisy to find a least value, so the loss is
+    averaged over windows of one unit of time. The rise is that of the last window above the one in
+    which the mean over the runs is least. The rise relative to what there is to learn is shown
+    beside it: it is small, as the paper says."""
     found: list[Number] = []
     for penalty in (1e-5, 1e-4, 1e-3, 1e-2):
         rises, parts = [], []
