@@ -57,7 +57,8 @@ std::vector<std::string> named(const std::string& name, const Axes& axes, System
   return names;
 }
 
-/// Symbol of a value: files give every value one, so it is its name if it has no other.
+/// Symbol of a value. It is the name of a value without a symbol, because files store a symbol for
+/// every value.
 template <class Value>
 std::string symbol_of(const Value& value) {
   return value.symbol.empty() ? value.name : value.symbol;
@@ -113,7 +114,8 @@ const Row* row_named(const std::vector<Row>& rows, const std::string& name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Adds to the tables of a system the properties that only states under noise and samples have.
+/// Adds to the tables of a system the properties that only the states of noisy runs and sampled
+/// training have.
 void add_noisy(const SystemInfo& noisy, SystemInfo& info) {
   const auto add = [](const auto& from, auto& to, const auto&... more) {
     for (const auto& row : from)
@@ -411,7 +413,7 @@ Functions make_functions(const FunctionSystem& of, const Parameters& own, const 
       [&] { return "the system " + of.name + " could not be made"; });
 }
 
-/// Tables of a system that noise and samples move; empty if the system refuses both.
+/// Tables of a system for noisy runs and sampled training; empty if the system refuses both.
 SystemInfo noisy_info(const FunctionSystem& of) {
   Setting noisy;
   noisy.noisy = true;

@@ -122,8 +122,8 @@ POPFLOW_MATH_INLINE Number rate_of(const AttentionNumbers<Number>& of, const Num
   }
 }
 
-/// Magnitude whose rounding bounds the error of w, as does the rounding of 1. Linear attention
-/// knows w up to the rounding of 1.
+/// Magnitude of the terms of w: the error of w is about the rounding of this magnitude plus that of
+/// 1. 0 for linear attention, whose w has the rounding of 1 alone.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Number& square,
                                    const Number& reference) {

@@ -25,7 +25,7 @@ constexpr std::int64_t kBinomial = 16;
 constexpr std::size_t kWorthSharing = std::size_t{1} << 16;
 constexpr std::size_t kMostAhead = 16;
 
-/// Ratio of the cost per number of single columns to that of products of whole matrices.
+/// Cost per number of operations on single columns, relative to products of whole matrices.
 constexpr std::int64_t kDensity = 2;
 
 /// Number of counters per token, used in turn, because two successive increments of the same

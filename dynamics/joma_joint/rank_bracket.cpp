@@ -20,7 +20,8 @@ constexpr Index kDirections = 4;
 // number of tokens per node from which bounds are cheaper than a Gram matrix.
 constexpr Index kMostNodes = 256;
 constexpr Index kTokensOfNode = 8;
-// Number of tokens treated together, so that they stay in the first-level cache, and per task.
+// Number of tokens treated together, so that they stay in the first-level cache; and the number of
+// tokens per task.
 constexpr Index kTokensTogether = 16;
 constexpr Index kTokensOfSums = 64;
 // Rounding error of sums of this many products, and of eigenvectors.

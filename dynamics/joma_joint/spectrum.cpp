@@ -25,8 +25,8 @@ constexpr Index kMostIterations = 240;
 constexpr double kValueError = 1e-13;
 // Number of iterations between convergence checks.
 constexpr Index kBetweenChecks = 8;
-// Safety factor of the error estimate, which uses the second Ritz value in place of the second
-// eigenvalue, which has converged less.
+// Safety factor of the error estimate. In place of the second eigenvalue, the estimate uses the
+// second Ritz value, which has converged less than the first.
 constexpr double kErrors = 100;
 
 // Number of columns per task of a sum or a product.

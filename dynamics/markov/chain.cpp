@@ -213,7 +213,7 @@ SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, doub
       const double by_curvature = pairs.curvature / pairs.g1;
       const double bend = by_root ? by_curvature - pairs.g1 / here / 2 : by_curvature;
       const double wanted = slope - newton / std::max(1 - newton * bend / 2, 0.5);
-      // Keeps a step that is too long on its side of the minimum.
+      // Shortens a step that would cross the minimum.
       const bool across = (wanted > best) != (slope > best);
       const double next = across ? slope + (best - slope) / 2 : wanted;
       const bool close = !(std::abs(next - slope) > kThirdOfDigits * std::abs(next - best));

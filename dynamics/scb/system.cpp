@@ -25,8 +25,7 @@ std::size_t size_of(const std::vector<StateBlock>& blocks) {
                          [](std::size_t sum, const StateBlock& b) { return sum + b.size; });
 }
 
-/// Divides each column by its sum, unless the sum is not positive. Returns the number of such
-/// columns.
+/// Divides each column whose sum is positive by this sum. Returns the number of the other columns.
 Eigen::Index normalise_columns(Eigen::MatrixXd& V) {
   Eigen::Index without = 0;
   for (Eigen::Index m = 0; m < V.cols(); ++m) {
@@ -182,7 +181,7 @@ void Scb::describe() {
     shape_.events.emplace_back("fast_phase_end");
   events_ = event_table().select(shape_.events);
 
-  // With two stages, the invariants end with the projection.
+  // In two-stage training, the invariants hold only as long as the projection acts.
   if (training_.two_stage || !(variant_.project || variant_.softmax)) return;
   shape_.invariants.emplace_back("attention_sum_error");
   const Eigen::RowVectorXd sums = start_.V0.colwise().sum();
@@ -488,7 +487,7 @@ void Scb::final_values(StateView x, double t, std::span<double> values) const {
 
   Eigen::MatrixXd V = value_->matrix(x.data(), t);
   const Eigen::Index V_columns_without_sum = normalise_columns(V);
-  // Normalised columns leave the scalar coordinates.
+  // A V with normalised columns cannot be expressed in the scalar coordinates.
   const FullValue normalised(transition_, std::move(V), variant_.inverse_frequency, natural_,
                              workers_);
   const std::vector<double> none(static_cast<std::size_t>(problem_.P.size()), 0.0);

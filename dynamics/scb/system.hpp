@@ -129,7 +129,8 @@ class Scb : public System,
   /// The attention part that the stage of x trains.
   [[nodiscard]] const AttentionPart& attention(StateView x) const;
   [[nodiscard]] bool projected(StateView x) const;
-  /// Whether each entry of the coordinates is the common value of parameters with raw gradients.
+  /// Whether each entry of the coordinates is the common value of parameters that have equal
+  /// gradients and no preconditioner.
   [[nodiscard]] bool has_common_values() const;
   /// Stage at the start.
   [[nodiscard]] std::int8_t first_stage() const;

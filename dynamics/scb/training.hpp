@@ -59,18 +59,15 @@ double correlation(const Eigen::MatrixXd& V, const Problem& problem);
 /// all are equal), eps = `accuracy`:
 /// - l1 = eps K_P / (S^2 N^3), the paper's scale.
 /// - threshold = alpha q/2, half of the smallest weight of Q's positions at the end of stage 1,
-///   where alpha_A = alpha. The signal equations nearly conserve K_P alpha_V^2 - kappa alpha_A^2
-///   (over times much shorter than T) at its start, K_P v^2 with v = signal_V. At alpha_V alpha_A =
-///   s
-///   this gives alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2. If a time ends stage 1,
-///   s = 1/2.
+///   where alpha_A = alpha. Over times much shorter than T, the signal equations nearly conserve
+///   K_P alpha_V^2 - kappa alpha_A^2, which is K_P v^2 at the start, with v = signal_V. If
+///   alpha_V alpha_A = s, it follows that alpha_V^2 = (v^2 + sqrt(v^4 + 4 kappa s^2 / K_P)) / 2.
+///   If a time ends stage 1, s = 1/2.
 /// - rounding = q/4: shares do not change along the valley (cP, Q/c).
 /// - plateau-time = 5 / growth rate. In the valley's normal directions the loss falls at about
 ///   twice that rate, by e^-10.
-/// - A fall of at most eps^2 kappa_0 K_P / 2 counts as a plateau. This is about the loss that
-///   errors
-///   of relative size eps cause in V and A; kappa_0 K_P / 2 is the loss of V = mu 1' above the
-///   minimum.
+/// - A fall of at most eps^2 kappa_0 K_P / 2 counts as a plateau. Errors of relative size eps in V
+///   and A cause about this loss; kappa_0 K_P / 2 is the loss of V = mu 1' above the minimum.
 Training resolve_training(Parameters& own, const Problem& problem, Variant variant,
                           const Eigen::MatrixXd& V0);
 

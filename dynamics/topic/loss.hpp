@@ -46,7 +46,8 @@ struct Keys {
   S mask;
 };
 
-/// Terms of [MASK], or of words, whose kinds of query all have the same keys.
+/// Terms of the query [MASK] or, if not `masked`, of queries that are words: all their kinds have
+/// the same keys.
 template <bool masked, class S>
 Keys<S> keys(const Queries& queries, const Logits<S>& logit) {
   constexpr LogitEntry of_mask = masked ? logit_mask_mask : logit_mask_key;

@@ -218,7 +218,7 @@ POPFLOW_WIDEST void derive_topics(double step, double z_out, QueryLanes& at) {
     const std::size_t topic = i / at.words_per_topic;
     by_b[i] = of_b * b[i] + 2 * step * sum + by_blocks[topic * all + T];
   }
-  // Each lane that is a word adds the contribution of its own entry.
+  // In each lane whose query is a word, adds the contribution of the word's own entry.
   const auto add_own = [&](std::size_t t) {
     for (std::size_t lane = 0; lane < query_lanes; ++lane) {
       const std::size_t query = at.first + lane;

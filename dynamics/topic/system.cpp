@@ -220,8 +220,8 @@ GroupSpec Topic::problem() const {
 }
 
 double Topic::attention_time() const {
-  // Starts from near uniform attention, with W_V fixed at the start or at the end of its own
-  // training.
+  // The estimate assumes a start near uniform attention, with W_V fixed at the start or at the end
+  // of its own training.
   const Values<double> start = values(start_);
   const Values<double> W = variant_.train == Train::attention ? start : value_flow_.optimum(start);
   const Gradient<double> g = loss_gradient(data_, queries_, W, uniform_attention<double>());

@@ -159,8 +159,8 @@ class SendingTeam : public Team {
   std::atomic<std::uint64_t> done_ = 0;
 };
 
-/// Runs all threads of a crew beside the communicating thread. If no thread can be started, it is
-/// over at once; trouble() is the reason.
+/// Runs all threads of a crew beside the communicating thread. If no thread can be started, over()
+/// is true at once, and trouble() holds the reason.
 class AtWork {
  public:
   AtWork(Exchange& exchange, const Crew& crew) : exchange_(exchange) {

@@ -16,7 +16,8 @@ namespace popflow {
 /// `restart`, an intact slot.
 void require_complete(const StoredFile& file);
 
-/// Gives a file its name after `read` has read it in the way of its readers without an exception.
+/// Gives a file its name after `read`, which reads the file as its readers do, has returned without
+/// an exception.
 void publish_readable(TrajectoryFile& file, bool force,
                       const std::function<void(const DataFile&)>& read);
 

@@ -89,7 +89,7 @@ bool ever_connected = false;
 /// longer than the rest of the program's start, and most processes are not ranks.
 void* in_mpi(const char* name) {
   static void* const library = [] {
-    // The library's plug-ins look for it among global symbols.
+    // The plug-ins of the MPI library look for its functions among the global symbols.
     constexpr int kHow = RTLD_NOW | RTLD_GLOBAL;
     void* const by_name = dlopen(POPFLOW_MPI_LIBRARY, kHow);
     return by_name != nullptr ? by_name : dlopen(POPFLOW_MPI_FOLDER "/" POPFLOW_MPI_LIBRARY, kHow);

@@ -65,8 +65,8 @@ class Ranks {
   /// therefore has all of them.
   [[nodiscard]] unsigned share_of(unsigned cores) const;
 
-  /// Compares errors; every rank must call it with its exception or null. If any rank has one, the
-  /// first rank throws it, and the others throw Aborted.
+  /// Compares errors; every rank must call it with its exception or null. If any rank has an
+  /// exception, the first rank throws it, and the others throw Aborted.
   void agree(const std::exception_ptr& trouble) const;
   /// Thrown by all ranks but the first, which reports the error.
   struct Aborted {};

@@ -184,7 +184,7 @@ class Description {
     claim("an observable", info_.observables);
     claim("a passage", info_.passages);
     claim("a constant", info_.constants);
-    // Both, the mode and the constants, are attributes of the file.
+    // The mode and the constants are attributes of the same object, the file.
     if (std::ranges::find(info_.constants, "mode", &ConstantInfo::name) != info_.constants.end())
       wrong("it has a constant 'mode', but every file has an attribute of this name");
     claim("a final value", info_.finals);

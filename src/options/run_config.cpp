@@ -117,8 +117,8 @@ void apply_text(RunConfig& config, const std::string& text, const std::string& n
   };
   for (const auto& line : options::config_lines(text, name, may_repeat))
     apply(config, line, folder);
-  // The configuration's step size is one of the flow's method; `compare` has no --method, and its
-  // --dt applies to the noise only.
+  // The step size in the configuration belongs to the flow's method. `compare` has no --method, and
+  // its --dt applies to the noise only.
   const auto& over = config.passed_over;
   if (std::find(over.begin(), over.end(), "method") != over.end() &&
       config.options.origin("dt") == Origin::config) {

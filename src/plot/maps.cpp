@@ -143,8 +143,8 @@ std::string map_of(const std::vector<Along>& axes, const std::vector<std::size_t
                look);
 }
 
-/// Picture of a variable over the axes of the cells: a line or maps, each at other values of the
-/// axes that a map does not show.
+/// Picture of a variable over the axes of the cells: a line, or maps, each for different values of
+/// the axes that a map does not show.
 std::string over_axes(const DataFile& file, const std::vector<Along>& axes, const std::string& name,
                       const PictureOptions& options, const Look& look) {
   std::size_t cells = 1;

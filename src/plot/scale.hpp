@@ -18,8 +18,8 @@ class Scale {
   /// above 0, and values up to `floor` have no position.
   Scale(double low, double high, bool logarithmic, double floor = 0);
 
-  /// Position along the axis, from 0 to 1; beyond this range outside the ends. NaN for values
-  /// without a position.
+  /// Position along the axis, from 0 to 1; below 0 or above 1 for values beyond the ends. NaN for
+  /// values without a position.
   [[nodiscard]] double place(double value) const;
   [[nodiscard]] bool logarithmic() const { return logarithmic_; }
   /// Ticks at round numbers: at most `most`, but at least one.

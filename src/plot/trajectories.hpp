@@ -11,7 +11,8 @@ namespace popflow {
 /// Picture of a run or an ensemble.
 std::string picture_of_run(const DataFile& file, const PictureOptions& options, const Look& look);
 
-/// Chart with lines on axes that the options choose, otherwise the numbers.
+/// Chart with lines. Its axes are linear or logarithmic as the options say; otherwise the numbers
+/// decide.
 Chart chart_of(std::string title, std::string x_name, std::vector<Line> lines,
                const PictureOptions& options, bool x_in_decades);
 

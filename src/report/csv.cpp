@@ -54,8 +54,8 @@ NamedValues parameters(const DataFile& file) {
 class Lines {
  public:
   /// There is a column for the run if there are several runs or if `numbered`. With `first`, the
-  /// columns are those of `first`, and empty if this file has none: other programs' trajectories
-  /// may lack some.
+  /// columns are those of `first`. A column is empty if this file lacks its data, as trajectories
+  /// of other programs may.
   Lines(const DataFile& file, NamedValues parameters, bool numbered = false,
         const Lines* first = nullptr)
       : file_(file),

@@ -127,7 +127,8 @@ std::function<void(double)> Progress::of(std::size_t run, double end) {
     // The clock is read only on every 16th step, because steps of small systems take microseconds.
     if (++calls % 16 != 0) return;
     at_[run].store(t / end, std::memory_order_relaxed);
-    // The sum over all runs, which may take longer than a step, is limited by time as well.
+    // Summing over all runs may take longer than a step, so the sum is computed only at intervals
+    // of time.
     const Clock::time_point now = Clock::now();
     if (now < next_look_.load(std::memory_order_relaxed)) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);

@@ -59,8 +59,8 @@ struct Experiment {
   std::optional<ContinuedRuns> continued_;
 };
 
-/// Returns the note that the states were cut; `of` names what they belong to, unless it is the run
-/// itself.
+/// Returns the note that the states were cut; `of` names the owner of the states, and is empty if
+/// they are those of the run itself.
 std::string cut_states_note(const std::string& of = "");
 
 /// Returns the note that log spacing of the records was chosen by the system; empty otherwise.
@@ -127,8 +127,8 @@ std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& option
 /// nothing.
 void require_free(const std::string& path, const Parameters& options);
 /// Runs `check`, which tests the output, and then `make`, which reads the inputs. Errors of `make`
-/// take precedence: nobody should mend the output and then learn that the input is wrong. `check`
-/// goes first because it takes no time.
+/// take precedence, so that the user does not correct the output first and then learn that the
+/// input is wrong. `check` goes first because it takes no time.
 template <class Check, class Make>
 auto after_inputs(Check check, Make make) {
   std::exception_ptr wrong;

@@ -114,7 +114,7 @@ void print_notes(const RunConfig& config, const Experiment& experiment, const st
     screen.warning(path + ": " + cost);
 }
 
-/// Computes what the first rank hands out; for all other ranks.
+/// Computes the runs that the first rank hands out. Called by all other ranks.
 ExitCode compute_for_first_rank(Experiment& experiment, const RecordedRuns* before, Ranks& ranks,
                                 Screen& screen) {
   const InterruptGuard guard;
@@ -196,7 +196,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     if (found->finished) return found;
     if (ranks.first()) {
       file = TrajectoryFile::open(path);
-      // Look again: until the file was opened, another process may have finished it.
+      // Look again, because another process may have finished the file before it was opened here.
       found = look();
     }
     return found;

@@ -28,11 +28,11 @@ struct Difference {
 /// bootstrap, but at least Student's quantile. The bootstrap redraws runs within each rung, which
 /// accounts for skewed distributions such as losses.
 ///
-/// If it is smaller, the quantile of Gaussian paths over all times is used instead, widened by the
-/// excess of the bootstrap over Student's quantile at a single time. An allowance is added for
-/// skewness that a sample may not show: of order 1/n for one rung against exact values, zero for
-/// equal numbers of runs of equal variance. With unequal numbers of runs the multiplier is at least
-/// that of runs drawn from both rungs together.
+/// A second estimate is the quantile of Gaussian paths over all times, widened by the excess of the
+/// bootstrap over Student's quantile at a single time. The smaller of the two estimates is used. An
+/// allowance is added for skewness that a sample may not show: of order 1/n for one rung against
+/// exact values, zero for equal numbers of runs of equal variance. With unequal numbers of runs the
+/// multiplier is at least that of runs drawn from both rungs together.
 ///
 /// The p-value of one rung against exact values comes from the same bootstrap. For two rungs with
 /// randomness it comes from a permutation test on max |z|. The test is exact for any number of runs

@@ -49,8 +49,9 @@ double round_to_15_digits(double value) {
   return std::strtod(text, nullptr);
 }
 
-/// Rounds to the 15th digit of `largest`, the range's larger end. Near 0 a value has lost the
-/// digits of the ends; coarse and fine ranges share values there, too.
+/// Rounds to the 15th digit of `largest`, the range's larger end. Near 0, values carry the rounding
+/// errors of the much larger ends; with this rounding, coarse and fine ranges share values there,
+/// too.
 double round_to_digits_of(double largest, double value) {
   const double decimals = 14 - std::floor(std::log10(largest));
   if (!(decimals >= 0 && decimals <= 300)) return round_to_15_digits(value);
@@ -153,7 +154,7 @@ std::pair<double, double> whole_bounds(const Word& word) {
 
 void fill_whole_range(const Word& word, SweptParameter& swept) {
   const auto [low, high] = whole_bounds(word);
-  // Counts, because beyond 2^53 adding 1 changes nothing.
+  // Adds a counter to `low`, because adding 1 to a number beyond 2^53 would not change it.
   for (double i = 0; i <= high - low; ++i) swept.numbers.push_back(low + i);
 }
 
@@ -287,15 +288,15 @@ double least_values(const Word& word, const Sampling& sampling) {
   const double n = length_of(word, parts[2]);
   if (word.parameter->kind != Kind::integer) return n;
   if (!log) return std::min(n, high - low + 1);
-  // Where steps are shorter than 1, the range meets each whole number; elsewhere each value is a
-  // new one.
+  // Where steps are shorter than 1, the range contains every whole number; elsewhere its values
+  // round to different whole numbers.
   const double step = std::log(high / low) / (n - 1);
   const double turn = std::clamp(1 / std::expm1(step), low, high);
   return std::max(2.0, std::floor(turn - low + std::log(high / turn) / step) - 2);
 }
 
 /// Points of all sampled axes: a Sobol sequence, each dimension shifted by its own random bits.
-/// Further points only add to earlier ones.
+/// More points leave the earlier ones unchanged.
 class SobolPoints {
  public:
   SobolPoints(std::size_t dimensions, const Sampling& sampling) : points_(dimensions) {
@@ -348,7 +349,7 @@ void add_to_axes(const Word& word, SweptParameter swept, std::vector<Axis>& axes
     throw word.wrong(
         "the dimension 'sample' belongs to sampled parameters (LO:HI); choose another "
         "label");
-  // Dimensions of some files, which programs that read all files find by these names.
+  // Names of dimensions that have a fixed meaning for programs that read files of all kinds.
   for (const char* own : {"time", "save", "run", "cell"})
     if (word.label == own)
       throw word.wrong("'" + word.label + "' is a dimension that files have; choose another label");

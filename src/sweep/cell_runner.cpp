@@ -107,8 +107,8 @@ bool CellRunner::accepted(std::uint64_t number, Make make) const {
   return false;
 }
 
-/// Thrown when some of the flows that ran together failed: rerun alone, each shows whether it
-/// failed.
+/// Thrown if some of the flows that ran together failed. Each flow is then rerun alone, which shows
+/// whether it failed.
 struct CellRunner::FailedTogether {};
 
 template <class Call>
@@ -176,7 +176,7 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
   } else {
     system = make_system();
   }
-  // new_start_ changes the System itself only, not the layers in front of it.
+  // new_start_ changes only the System itself, not a Trained or Observed around it.
   if (new_start_.apply && !trained_ && !observed_) known_.push_back(system);
   return system;
 }

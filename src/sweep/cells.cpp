@@ -20,7 +20,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// Returns a configuration of `run` with all options of a sweep that it has.
+/// Returns a configuration of `run` with those options of the sweep that `run` has.
 RunConfig of_run(const RunConfig& sweep) {
   RunConfig config{sweep.system, Parameters(run_options()), sweep.own, sweep.command_line};
   for (const Parameter& row : run_options())

@@ -70,7 +70,7 @@ DimensionSpec dimension_of(const Axis& axis) {
     dimension.values = swept.numbers;
     return dimension;
   }
-  // The words of such an axis are all distinct.
+  // The words of an axis without a label are all distinct.
   const CodedWords coded(swept);
   dimension.coordinate =
       coded.fit_int8() ? DimensionSpec::Coordinate::flags : DimensionSpec::Coordinate::index;

@@ -33,8 +33,8 @@ std::string hash_of(const std::string& path) {
   return text::hexadecimal(XXH3_64bits_digest(state.get()));
 }
 
-/// Returns the input files of the options, by the full paths in the sweep's file, and those of the
-/// axes, by the names there.
+/// Returns the input files of the options, by the full paths in the sweep's file, and the input
+/// files along the axes, by the names on the axes.
 std::vector<InputFile> files_of(const Cells& cells) {
   std::vector<InputFile> files;
   for (const InputFile& file : input_files(cells.sweep()))

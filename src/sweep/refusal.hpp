@@ -13,7 +13,7 @@
 namespace popflow {
 
 /// Returns whether the error means that options or files exclude a cell, or that a system failed in
-/// it. Otherwise the sweep's own file cannot be written.
+/// it. The only other errors are failures to write the sweep's own file.
 inline bool is_refusal(const Error& error) {
   return error.code() == ExitCode::usage || error.code() == ExitCode::input ||
          error.code() == ExitCode::failed_check;

@@ -56,7 +56,7 @@ void RowWriter::observe(const Driver& driver, std::span<double> values) const {
 
 void RowWriter::write_state(const Driver& driver) {
   const System& system = *of_.system;
-  // A cell whose states have another shape than those of the others keeps none.
+  // A cell keeps no states if their shape differs from that in the other cells.
   if (!columns_.passage_names.empty() && system.shape().passages == columns_.passage_names &&
       driver.passages().size() == columns_.fields - columns_.passages)
     std::copy(driver.passages().begin(), driver.passages().end(),

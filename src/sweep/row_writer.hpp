@@ -9,7 +9,8 @@
 
 namespace popflow {
 
-/// System of a sweep, with the capabilities that its rows need; null for one that it lacks.
+/// System of a sweep, with the capabilities that the sweep's rows need; a capability that the
+/// System lacks is null.
 struct SweptSystem {
   const System* system = nullptr;
   const Outcomes* outcomes = nullptr;

@@ -316,7 +316,8 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
       auto opened = std::make_unique<TrajectoryFile>(TrajectoryFile::open(path));
       opened->require(layout);
       require_axes(*before, layout);
-      // Search again: until the file was opened, another process may have computed more.
+      // Search again, because another process may have computed more before the file was opened
+      // here.
       find_missing(*before, *sweep, again, ledger);
       provenance.before = before->number_attribute("provenance", "wall_time").value_or(0);
       mark_resumed(*opened, times_resumed(*before) + 1);

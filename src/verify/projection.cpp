@@ -13,7 +13,7 @@ Checks check_projection(const Subject& subject) {
   const Capabilities can = system.capabilities();
   if (!can.noise_projection || !can.sampled) return {};
   // Tolerance for sums over a block that are rounded in a different order. A block that samples do
-  // not move has the rounding of the others.
+  // not move has rounding errors of the size of those in the other blocks.
   constexpr double kOfTheBlock = 1e-12;
   constexpr std::uint64_t kPairs = 20;
   Worst worst;

@@ -202,7 +202,8 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
       boost::math::students_t(static_cast<double>(kBatches - 1)), kErrorRate / (2 * tests)));
   const std::size_t samples = samples_of(subject, long_contexts), batch = samples / kBatches;
   const std::vector<double> weights(batch, 1.0 / static_cast<double>(batch));
-  // Events of larger probability are among the samples, except at the error rate.
+  // Events of larger probability occur among the samples, except with a probability of the error
+  // rate.
   const double rarest = std::log(tests / kErrorRate) / static_cast<double>(samples);
   Tests made(allowed, samples);
   for (const Point& point : points) {

@@ -139,8 +139,9 @@ Point point_of(const Driver& driver, const std::string& where);
 
 /// Relative size that counts as rounding.
 inline constexpr double kRounding = 100 * 2.2e-16;
-/// Returns the point with perturbed last digits of its state. Values are known no better than they
-/// change by this, as in a right-hand side whose terms cancel.
+/// Returns the point with perturbed last digits of its state. The change of a value under this
+/// perturbation bounds its accuracy: the change is large, for example, if terms of a right-hand
+/// side cancel.
 Point shaken(const Point& point, std::uint64_t seed);
 
 std::vector<double> rhs_at(const System& system, const Point& point);

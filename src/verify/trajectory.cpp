@@ -221,8 +221,8 @@ std::vector<Check> adaptive_errors(const Subject& subject) {
     Check check = worst.check(name, "relative error at rtol 1e-9; " + digits(loose) + " at 1e-5, " +
                                         digits(middle) + " at 1e-7");
     if (!error_shrinks(middle, tight)) {
-      // The earlier error may have been small by chance: the next hundredth decides whether the
-      // error shrinks.
+      // The earlier error may have been small by chance. The error at another hundredth of the
+      // tolerance decides whether the error shrinks.
       const double tightest = error_at(1e-11);
       check.note += ", " + digits(tightest) + " at 1e-11";
       if (!error_shrinks(tight, tightest)) check.verdict = Check::Verdict::fails;
