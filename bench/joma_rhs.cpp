@@ -1,4 +1,4 @@
-// One right-hand side of joma at a million tokens, against what it cannot do without: its
+// One right-hand side of joma at a million tokens, compared with its unavoidable work: its
 // exponentials (the C library's, and our own, over the same array) and its memory traffic (a plain
 // y = c x over the same array), in the same run and on the same threads.
 

@@ -1,6 +1,6 @@
-// What the machine does at most on one thread and on two, against which times on two threads are to
-// be read: multiplications in registers, and y = c x over arrays beyond its caches. And what of the
-// former joma-joint's products of matrices reach.
+// The machine's largest rates on one thread and on two, with which times on two threads are to be
+// compared: multiplications in registers, and y = c x over arrays beyond the caches. Also the share
+// of the former that joma-joint's products of matrices reach.
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
-// Steps of the noisy modes of scb in full coordinates: sampled SGD against what its batch must draw
-// and move, and isotropic noise against its normals and a pass over the state.
+// Steps of the noisy modes of scb in full coordinates. Sampled SGD is compared with the draws and
+// memory traffic of its batch, and isotropic noise with its normals and a pass over the state.
 
 #include <benchmark/benchmark.h>
 
@@ -31,7 +31,7 @@ bench::Case& case_of(const Size& size) {
   return size.N == kPaper.N ? paper_run() : bench::paper_size();
 }
 
-// A whole step: what the driver looks at between steps is part of it.
+// A whole step, including the driver's checks between steps.
 void BM_sgd(benchmark::State& state, const Size& size) {
   bench::Case& c = case_of(size);
   SgdDriver driver(*c.system, c.workers,

@@ -10,7 +10,7 @@
 
 namespace popflow::bench {
 
-/// y = c x past the caches: what the machine moves through memory at most.
+/// y = c x past the caches: the machine's largest memory traffic.
 inline void scale(double c, const double* x, double* y, std::size_t n) {
   std::size_t i = 0;
 #if defined(__SSE2__)

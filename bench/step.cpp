@@ -1,4 +1,4 @@
-// One dopri5 step of scb in full coordinates against what its tableau must move through memory.
+// One dopri5 step of scb in full coordinates, compared with the memory traffic of its tableau.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
-// A system of one's own as a subclass of System, where functions (examples/own-system) do not
-// suffice: its problem comes from a file, or is drawn; its runs have outcomes; its Jacobian and the
-// covariance of its samples are known.
+// A system of one's own as a subclass of System, for cases in which functions (examples/own-system)
+// do not suffice. The problem comes from a file or is drawn. Runs have outcomes, and the Jacobian
+// and the covariance of samples are known.
 //
 //   logistic run logistic -o run.h5
 //   logistic run logistic --problem mine.h5 --mode sgd --learning-rate 0.5 --batch-size 8
@@ -177,7 +177,7 @@ class Logistic : public popflow::System,
     j = -X_ * work->numbers.asDiagonal() * X_.transpose() / static_cast<double>(y_.size());
     std::ranges::fill(time_derivative, 0.0);
   }
-  /// Of an example drawn at random.
+  /// Covariance of the gradient of an example drawn at random.
   void covariance(StateView w, double /*t*/, Eigen::Ref<MatrixXd> c) const override {
     const auto work = work_.borrow();
     write_sides(w, work->h);
@@ -237,7 +237,7 @@ class Logistic : public popflow::System,
   mutable popflow::ScratchPool<Work> work_;
 };
 
-// ---- How one is made: from words, or from words and a file.
+// ---- How a problem is made: from words, or from words and a file.
 
 Problem draw(const popflow::Ingredients& from) {
   popflow::RandomStream random(from.setting.problem_seed, popflow::Purpose::problem);

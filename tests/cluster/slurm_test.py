@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: nightly
-"""The batch scripts of docs/cluster.md, as they stand there, on a Slurm of one node: whatever jobs are
-cancelled, requeued, killed or run out of time, the file is that of one process."""
+"""The batch scripts of docs/cluster.md, unchanged, on a Slurm of one node. Jobs are cancelled,
+requeued, killed or run out of time, and the file still equals that of one process."""
 
 import os
 import re
@@ -89,7 +89,8 @@ class Cluster:
         return done.stdout
 
     def submit(self, script, *options):
-        """The job's number. Options go before what the script itself asks for."""
+        """Submits a script and returns the job's number. Options take precedence over those in the
+        script."""
         return self.command("sbatch", "--parsable", "--cpus-per-task=1", *options, script).strip()
 
     def state(self, job):

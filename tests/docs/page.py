@@ -19,7 +19,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | 
 # Lines of a picture, in which blanks count.
 PICTURE = re.compile("[\u00b7\u2500-\u28ff]")
 
-# What differs between machines, folders and times, as patterns of a line.
+# Patterns of text that differs between machines, folders and times.
 FREE = [
     (re.compile(r"(?<!\S)/\S+"), "PATH"),
     (re.compile(r"threads \d+"), "threads N"),
@@ -85,8 +85,8 @@ def compare(shown, printed, place="page"):
 
 
 def tokens(text):
-    """The words of a text, across its lines, since paths change where these break; but a line of a
-    picture is one."""
+    """Splits a text into words across its lines, since the length of paths decides where lines
+    break. A line of a picture counts as one word."""
     found = []
     for picture, group in itertools.groupby(text.splitlines(), is_picture):
         lines = list(group)

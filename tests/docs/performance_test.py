@@ -31,7 +31,7 @@ def main():
     assert page.rewritten(text) == text, "bench/report.py --page writes another page"
     assert re.findall(r"<!-- measured: (\S+) -->", text) == ["peers", *parts.PARTS], "other parts"
 
-    # It is of the results that the page is made: another second of popflow's shows.
+    # The page is made from the results, so one more second of popflow's changes it.
     names = [row.name for row in rows.ROWS] + list(parts.PARTS)
     kept = {path.stem for path in measure.RESULTS.glob("*.json")}
     assert kept <= set(names), f"results of no row: {kept - set(names)}"

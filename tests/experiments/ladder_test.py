@@ -10,8 +10,9 @@ def test_gaussian_noise_accounts_for_what_the_flow_misses():
     ladder = experiment("scb-ladder.cfg")
     for name in ("signal_V", "signal_A"):
         check(ladder.verdict("sgd", "flow", name) == "agree", name)
-    # 48 runs: the errors of the means are a tenth of what the flow misses. Of the excess loss that is
-    # just above the margin, since its range is that of the whole way.
+    # With 48 runs the errors of the means are a tenth of their differences from the flow. The
+    # difference of the excess loss is just above the margin, since its range covers the whole
+    # training.
     check(ladder.verdict("sgd", "flow", "distance_Q") == "differ", "distance_Q")
     for name in ("excess_loss", "distance_Q"):
         check(ladder.p_value("sgd", "flow", name) <= 0.05, name)

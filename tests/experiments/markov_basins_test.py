@@ -26,7 +26,7 @@ def check_basins(config):
     check(sweep.axes == ["w0", "e0"] and sweep["loss"].shape == (400, 400), "the grid")
     w, e = sweep["w0"][:, None], sweep["e0"][None, :]
     local = ends_locally(w, e, sweep.parameters["p"], sweep.parameters["q"])
-    # On the separatrix to rounding the table does not tell; this grid has no such start.
+    # The table says nothing about starts on the separatrix to rounding; this grid has none.
     told = ~((w < 0) & (np.abs(energy_of(w, e) - SADDLE_ENERGY) < 1e-9))
     check(told.all(), f"{np.count_nonzero(~told)} starts on the separatrix")
     check(5000 < np.count_nonzero(local) < 155000, "one basin is hardly there")

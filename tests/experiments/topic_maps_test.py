@@ -22,7 +22,7 @@ def test_the_landscape_has_a_valley():
     valley = 10 * np.exp(log_weight[np.argmin(along)])
     near(valley, 91.28, 0.02)
     near(min(along), 0.971015, 5e-7)
-    # Nowhere is it less, and the grid's least is next to the valley.
+    # No loss of the grid is smaller than the valley's, and the smallest is next to the valley.
     check(loss.min() > min(along) and loss.min() - min(along) < 1e-9, f"{loss.min()}")
     weight = 9 * np.exp(topic)[:, None] + np.exp(word)[None, :]
     for beta, column, of in zip(np.exp(word), loss.T, weight.T):

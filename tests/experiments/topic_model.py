@@ -24,7 +24,8 @@ class TopicModel:
         return shown, np.append(0, there / (self.tau * self.v))
 
     def value_optimum(self):
-        """Of the loss over all documents there are: E[x z'] (E[z z'] + l2)^-1."""
+        """Returns the optimum of the loss over all possible documents: E[x z'] (E[z z'] +
+        l2)^-1."""
         sets = itertools.combinations(range(self.T), self.tau)
         shown, true = (np.array(one) for one in zip(*map(self.document, sets)))
         zz, xz = shown.T @ shown / len(shown), true.T @ shown / len(shown)

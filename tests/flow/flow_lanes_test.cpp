@@ -417,9 +417,9 @@ TEST_CASE("the entry with a right-hand side that is not finite is named in lanes
 }
 
 TEST_CASE("lanes find the prominent one of several extrema", "[fast][flow][lanes]") {
-  // x = a e^(t/10) cos t. From 2e-4 the second minimum is the first that is 0.001 below what
-  // follows, from 4e-4 it is the first one, and 1e-4 is too little for any. The last start is one
-  // from which the first is that deep below the very top that follows, not below the ends of steps.
+  // x = a e^(t/10) cos t. From a = 2e-4 the second minimum is the first one that is 0.001 below the
+  // next maximum. From 4e-4 the first minimum is, and from 1e-4 none. From the last start the first
+  // minimum is 0.001 below the exact next maximum, but not below the ends of steps.
   const double turn = std::atan(kGrowth);
   const double rise =
       std::cos(turn) * (std::exp(kGrowth * (turn + 2 * M_PI)) + std::exp(kGrowth * (turn + M_PI)));

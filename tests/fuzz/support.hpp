@@ -14,8 +14,8 @@ namespace popflow::fuzz {
 /// Aborts with the sentence unless a promise is kept.
 void expect(bool kept, const std::string& sentence);
 
-/// Does `work`, which may refuse its input with a popflow::Error of a sentence for the user, and
-/// nothing else. Returns whether it was done.
+/// Does `work`, which may refuse its input only with a popflow::Error that has a sentence for the
+/// user. Returns whether `work` was done.
 bool done_or_refused(const std::function<void()>& work);
 
 /// Lines of a text, without their ends.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs a file of tests with pytest. If a package is missing, or a test was skipped and none failed,
-it says so and ends with 77, which CTest takes for "skipped". In continuous integration that is a
-failure, since scripts/setup installs what is needed."""
+it says so and ends with 77, which CTest takes for "skipped". In continuous integration a skipped
+test is a failure, since scripts/setup installs all packages."""
 
 import os
 import sys

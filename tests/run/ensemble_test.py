@@ -38,7 +38,7 @@ def run(folder, name, *args, code=0):
 
 
 def test_the_second_modified_equation_is_of_second_order_at_its_default_step():
-    """Without noise its end is that of gradient descent, but for a third of eta squared or so."""
+    """Without noise the run ends as gradient descent does, up to about a third of eta squared."""
     args = ["markov", "--bias", "free", "--p", .2, "--q", .3, "--e0", .9, "--w0", .5, "--b0", .3, "--mode",
             "sde", "--noise", "isotropic", "--noise-scale", 0, "--t-end", 8, "--saves", 2]
     with Folder() as folder:

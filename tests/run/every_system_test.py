@@ -9,7 +9,7 @@ import shutil
 from runs import (Folder, attribute, check, check_equal, examples, h5py, np, popflow, run_all,
                   same_problem, systems, xarray)
 
-# Whole text of the options differs by what says where the problem came from.
+# The texts of the options differ only in the options that say where the problem came from.
 BUT_FOR_THE_SOURCE = ("provenance", "restart", "parameters")
 # Options that say where to start, as --init-from does.
 SAYS_THE_START = ("--init-value", "--e0", "--w0", "--b0", "--init-logit-same-word")

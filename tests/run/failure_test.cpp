@@ -1,5 +1,5 @@
-// A file says what ended its run where an exception of the System did, and the run goes on once the
-// System has been mended.
+// If an exception of the System ends a run, the file says so, and the run can be resumed when the
+// System is corrected.
 
 #include <iostream>
 #include <sstream>

@@ -93,7 +93,7 @@ def test_restart_data_that_are_not_intact_are_refused():
             return damage
 
         check_refused(["merge", copied(part, change(True))], part, "run 1 has no checkpoint with a correct checksum")
-        # One of two is enough.
+        # One of the two options is enough.
         popflow("merge", copied(part, change(False)), "-o", part, "--force", code=0)
 
 

@@ -262,7 +262,8 @@ def test_one_rank_is_a_process_like_any():
                   if not key.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
         for number, given in enumerate((
                 {"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"},
-                # mpirun has started a helper on each machine by srun, and one of them us.
+                # mpirun has started a helper on each machine by srun, and such a helper has started
+                # this process.
                 {"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "2",
                  "OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"})):
             popflow(*RUN, "-o", f"{number}.h5", folder=folder, code=0, env={**others, **given})

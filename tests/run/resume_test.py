@@ -163,7 +163,8 @@ def test_killed_run_that_stops_early():
 
 
 def test_runs_killed_before_and_after_their_first_save():
-    """Side by side in lanes they do not go on: threads of another number make other groups."""
+    """A resumed run does not group runs in the same lanes: another number of threads makes other
+    groups."""
     args = ["markov", "--mode", "sde", "--learning-rate", ".1", "--saves", 3, "--t-end", 30000, "--runs",
             60]
     with Folder() as folder:

@@ -44,8 +44,8 @@ try:
 except ImportError as missing:
     skip_file(missing)
 
-# Seconds after which a program is taken to hang. On a machine with much other work, under the
-# sanitizers, what takes a second may take a minute.
+# Seconds after which a program counts as hanging. On a busy machine, under the sanitizers, one
+# second of work may take a minute.
 PATIENCE = 300
 
 # What may differ between an interrupted run and an uninterrupted one.

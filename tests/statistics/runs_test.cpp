@@ -167,8 +167,9 @@ TEST_CASE("equal laws are rejected at the nominal level, and bands cover simulta
 }
 
 TEST_CASE("most comparisons with as many runs as a verdict asks for decide", "[slow][compare]") {
-  // Equal laws, a margin that 12 runs cannot decide: with the numbers that 40 such comparisons ask
-  // for 60% and more do, and few ask for many times as many.
+  // Equal laws, and a margin that 12 runs cannot decide. Each of 40 such comparisons asks for a
+  // number of runs. With these numbers at least 60% decide, and few comparisons ask for many times
+  // as many runs.
   Workers workers(1);
   constexpr double kMargin = 8;
   const auto judged = [&](std::size_t runs, std::uint64_t seed) {

@@ -20,7 +20,7 @@ FLAGS = ("-std=c++20", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trap
 
 
 def compiler() -> str:
-    """The compiler: what POPFLOW_CXX names, else g++ or clang++."""
+    """Returns the compiler that POPFLOW_CXX names, else g++ or clang++."""
     wanted = os.environ.get("POPFLOW_CXX")
     found = shutil.which(wanted) if wanted else shutil.which("g++") or shutil.which("clang++")
     if found is None:
@@ -76,7 +76,8 @@ def place_of(digest: bytes, name: str) -> Path:
 
 
 def is_built(target: Path) -> bool:
-    """Whether a plug-in is in the cache. The library is the last of its files to be written."""
+    """Returns whether a plug-in is in the cache: its library is the last of its files to be
+    written."""
     return target.is_file()
 
 

@@ -429,7 +429,7 @@ class Model:
 
     @property
     def draws_numbers(self) -> bool:
-        """Whether a sample has numbers of a continuous law."""
+        """Returns whether a sample contains numbers from a continuous law."""
         return any(law.kind != "finite" for law, _ in self.laws)
 
     @property
@@ -450,7 +450,7 @@ class Model:
                 and any(law.kind == "finite" for law, _ in self.laws))
 
     def nodes(self) -> tuple[np.ndarray, Symbol]:
-        """Samples whose weighted sum is the population, a row each, and their weights."""
+        """Returns samples, a row each, and the weights with which they sum to the population."""
         none = np.zeros((0, self.inputs)), as_symbol(np.zeros(0))
         if self.sample_loss is None or self.given_population is not None:
             return none
@@ -501,7 +501,7 @@ class Model:
     def build(self, check: bool = True, cache: bool = True) -> System:
         """Makes the plug-in, and runs the quick part of `popflow verify` unless check is False.
 
-        A model that was built before comes from the user's cache folder, where it was checked.
+        A model that was built before is taken from the user's cache folder, already checked.
         """
         self.require_complete()
         target = building.place_of(self.digest(), self.name)
@@ -526,7 +526,7 @@ class Model:
         return system
 
     def checked(self, system: System) -> None:
-        """Holds the plug-in against samples and differences, and prints one line."""
+        """Checks the plug-in with samples and finite differences, and prints one line."""
         from ..commands import verify
         result = verify(system, show=False)
         failed = [str(name) for name, verdict in zip(result.checks.check.values,
@@ -570,7 +570,8 @@ class Model:
         return made.digest()
 
     def columns_of_arrays(self) -> list[tuple[int, int]]:
-        """First column among the nodes', and number of columns, of each array of the problem."""
+        """Returns, for each array of the problem, its first column among the nodes' and its number
+        of columns."""
         found: dict[str, tuple[int, int]] = {}
         begin = 0
         for law, symbols in self.laws:

@@ -49,12 +49,12 @@ KNOWN = {*UNARY, *BINARY, *FLAT, "constant", "parameter", "weights", "data", "ta
 
 
 def is_known(formula: Symbol) -> bool:
-    """Whether all operations of a formula have derivatives here."""
+    """Returns whether this module has derivatives of all operations of a formula."""
     return all(node.op in KNOWN for node in in_order([formula]))
 
 
 def depends_on_samples(roots: Sequence[Symbol]) -> dict[int, bool]:
-    """Which symbols, by their ids, have a value for each sample."""
+    """Returns the ids of the symbols that have a value for each sample."""
     found: dict[int, bool] = {}
     for node in in_order(roots):
         found[id(node)] = node.op in ("data", "sample weight") or (

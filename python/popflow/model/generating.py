@@ -325,7 +325,7 @@ class Generator:
                    for node in in_order([one.symbol for one in items]))
 
     def draw(self) -> str:
-        """Draws the numbers of a sample that are no finite data, law by law."""
+        """Prints how the numbers of a sample outside of finite data are drawn, law by law."""
         lines: list[str] = []
         begin = 0
         for law, symbols in self.model.laws:

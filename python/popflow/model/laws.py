@@ -56,8 +56,8 @@ class Law:
 def finite(*arrays: Any, probability: Any = None, sampling: str = "replacement") -> Law:
     """A finite set of samples: row i of every array belongs to sample i.
 
-    `probability` has a weight for each sample, which are divided by their sum; it may depend on
-    parameters of the model. All samples are equally probable without it.
+    `probability` has a weight for each sample; the weights are divided by their sum and may depend
+    on parameters of the model. Without it all samples are equally probable.
 
     `sampling` says how sampled training draws: "replacement", independently, or "epochs", every
     sample once in each pass, in an order that is drawn afresh. The noise of the SDE is that of

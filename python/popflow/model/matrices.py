@@ -30,7 +30,7 @@ LARGEST_BATCH = 32_768  # numbers of the working space, where the population is 
 
 
 def operations(roots: Sequence[Symbol]) -> int:
-    """Number of scalar operations of formulas: what unrolled code would consist of."""
+    """Returns the number of scalar operations that unrolled code of the formulas would have."""
     count = 0
     for node in in_order(roots):
         if node.op == "matmul":

@@ -96,7 +96,7 @@ TEST_CASE("theorem_residual and the correlations match their definitions", "[fas
     INFO(describe(variant));
     const Problem problem = uneven_problem(6, 4, 4, 0.3, 1.5, 4);
     const auto system = make_system(problem, variant);
-    // Any state: these are functions of it and of the start.
+    // Any state will do: the observables are functions of the state and of the start.
     const Parameters start = start_of(problem);
     const Parameters at = start_of(uneven_problem(6, 4, 4, 0.35, 1.4, 5));
     const auto seen = observe(*system, state_at(*system, at));
@@ -175,9 +175,9 @@ TEST_CASE("integrated coordinates are exact for exp and linear attention", "[fas
 
 TEST_CASE("integrated coordinates of softmax attention are off by the attention's change",
           "[fast][joma-joint]") {
-  // The theorem takes bbar for every b_c, and its start for all times. With contexts that are all
-  // alike the first is exact. From V = 0 weights grow as t, so z and with it bbar move as t^2, and
-  // the error is the integral of that against |v_k|^2: of order t^4.
+  // The theorem replaces every b_c by bbar, and bbar by its value at the start. If all contexts are
+  // alike the first replacement is exact. From V = 0 weights grow as t, so z and with it bbar move
+  // as t^2. The error is the integral of this movement against |v_k|^2, of order t^4.
   Problem problem = uneven_problem(5, 2, 2, 0, 0, 1);
   problem.X.col(1) = problem.X.col(0);
   problem.start.r << 0.3, -0.2;

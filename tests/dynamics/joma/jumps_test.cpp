@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kStart = 0.05;
 
-/// When the token passes 90% of its target: its clock, as long as its rate is not held.
+/// The time at which the token passes 90% of its target, by its clock while its rate is not held.
 double exact_time(double mu, double tau) {
   Attention attention;
   attention.temperature = tau;

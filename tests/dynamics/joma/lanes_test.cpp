@@ -273,7 +273,7 @@ TEST_CASE("joma: a blow-up in lanes is found where it is, and stops no neighbour
 
 TEST_CASE("joma: a flow has the same bits alone and beside others, and when it is resumed",
           "[fast][joma][flow][lanes]") {
-  // Neighbours of all forms, some of which take their lanes later; and one without any event.
+  // Neighbours of all forms, some of which enter lanes later, and one without any event.
   Subjects subjects;
   for (const Words& form : {kForms[6], kForms[4], kForms[7], kForms[8]})
     for (std::unique_ptr<Subject>& subject : many(form, 22)) subjects.push_back(std::move(subject));

@@ -133,9 +133,9 @@ TEST_CASE("markov: the covariance of long contexts keeps its digits", "[fast][ma
 
 TEST_CASE("markov: transitions occur as often as in sequences drawn symbol by symbol",
           "[fast][markov][noise]") {
-  // 200 000 chains of 5 symbols: frequencies of all that can be seen of a chain, within 5 standard
-  // errors of their probability over all sequences; about 130 numbers, so that with another seed
-  // one would be out with probability 1e-4.
+  // 200 000 chains of 5 symbols: the frequencies of all events of a chain are within 5 standard
+  // errors of their probabilities over all sequences. These are about 130 numbers, so that with
+  // another seed one would be outside with probability 1e-4.
   using Seen = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
   Workers workers(1);
   std::uint32_t number = 0;

@@ -20,7 +20,7 @@ namespace {
 /// The linear flow of the full matrix, from the expectations over all documents.
 struct FullValueFlow {
   explicit FullValueFlow(const Data& data) {
-    // At W = 0 the gradient is -2 E[x z']; what W adds to it, entry by entry, is 2 W E[z z'].
+    // At W = 0 the gradient is -2 E[x z']. W adds 2 W E[z z'] to it, tested entry by entry.
     const Eigen::Index size = data.topics * data.words_per_topic + 1;
     const Matrices zero{Eigen::MatrixXd::Zero(size, size), Eigen::MatrixXd::Zero(size, size)};
     xz = -0.5 * enumerated(data, zero).by.value;
@@ -79,7 +79,7 @@ TEST_CASE("topic: the optimum of value training is the full problem's (pseudo-in
       if (data.words_per_topic > 1)
         CHECK(flow.optimum()[same_word] == Approx(flow.optimum()[same_topic]).margin(1e-13));
 
-      // At l2 = 0 the part of the start that the loss does not see stays.
+      // At l2 = 0 the part of the start that does not affect the loss is constant.
       const std::vector<double> x = start_for(data);
       const Values<double> start = {x[0], x[1], x[2], x[3]};
       Eigen::MatrixXd expected = full_flow.xz * inverse;
