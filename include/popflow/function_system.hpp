@@ -94,8 +94,8 @@ struct Functions {
   std::vector<Derived> passages = {};
   double end = 10;              ///< default of --t-end; if not finite, the user must give one
   double first_stage_time = 0;  ///< System::first_stage_time()
-  /// Longest step of adaptive methods, unless --max-step gives another. A right-hand side that acts
-  /// only for a short time is seen if it lasts longer than this.
+  /// Longest step of adaptive methods, unless --max-step gives another. Steps do not miss a short
+  /// pulse in the right-hand side if it lasts longer than this.
   double max_step = std::numeric_limits<double>::infinity();
   /// Capabilities::jumps
   bool jumps = false;
@@ -122,9 +122,9 @@ struct Functions {
   /// Writes the covariance of the samples' vectors, row-major. Without samples: of the noise that
   /// the SDE adds to the right-hand side, in the units of a single sample's vector.
   std::function<void(std::span<const double> x, double t, std::span<double> c)> covariance = {};
-  /// A finite set of samples. What is left empty of `rhs`, `loss`, `sample`, `samples` and
-  /// `covariance` follows from the set; the covariance for states of up to kLargestOfCovariance
-  /// entries.
+  /// A finite set of samples. Of the functions `rhs`, `loss`, `sample`, `samples` and `covariance`,
+  /// those left empty follow from the set; the covariance only for states of up to
+  /// kLargestOfCovariance entries.
   struct FiniteData {
     std::size_t samples = 0;
     std::vector<double> probability = {};  ///< of each sample, to be normalised; empty: all equal
@@ -210,8 +210,8 @@ struct FunctionSystem {
   /// Makes one problem. Throws UsageError for values that cannot be combined. Called with the
   /// defaults to find out what the system contains: names, including those of axes, must not depend
   /// on the parameters' values. If Setting::noisy is set, the state, its derived fields and the
-  /// invariants may be others, such as the weights beside order parameters; the other names must be
-  /// the same. Exceptions of this function and of the functions that it returns
+  /// invariants may differ from those of the flow, such as the weights beside order parameters; the
+  /// other names must be the same. Exceptions of this function and of the functions that it returns
   /// become SystemErrors. The returned functions are called from several threads at once, so they
   /// must not change what they capture.
   std::function<Functions(const Parameters& own, const Setting& setting)> functions;

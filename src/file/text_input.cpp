@@ -65,7 +65,7 @@ void TextInput::Bytes::wait_for_writer(const std::string& path) {
     if (Clock::now() >= end) throw InputError("'" + path + "' is a pipe that nobody writes to");
     pollfd waiting{descriptor_, POLLIN, 0};
     if (poll(&waiting, 1, 50) > 0 && (waiting.revents & POLLIN) == 0)
-      break;  // the writer has come and gone
+      break;  // the writer has already closed the pipe
   }
   if (got > 0) setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
   fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);

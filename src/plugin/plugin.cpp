@@ -50,7 +50,7 @@ struct Library {
   popflow_table own{};  ///< the table, if that of the library is of an older version
   /// State of noisy runs and sampled training; null if it is the state of the flow.
   std::shared_ptr<const Library> training = nullptr;
-  std::string missing = {};  ///< if the library is not there: a sentence that says so
+  std::string missing = {};  ///< sentence for the user if the library is missing
 };
 
 /// A problem of a plug-in.
