@@ -490,7 +490,7 @@ def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, s
 
 
 def test_a_variable_without_a_number_is_refused(made):
-    with pytest.raises(popflow.InputError, match="no cell has a number of time_of_plateau"):
+    with pytest.raises(popflow.InputError, match="no cell has a number for time_of_plateau"):
         drawn(made, "lengths", observable="time_of_plateau")
 
 

@@ -137,7 +137,8 @@ def test_a_systems_own_quantity_comes_first(folder, system, options, first):
 def test_a_sweep_shows_what_its_system_is_about(folder):
     swept = popflow.sweep("deep-linear", {"init_scale": popflow.logarithmic(1e-3, 1e-1, 4)},
                           strengths=[2, 1], output=folder / "scales.h5", show=False)
-    assert titles(popflow.figure(swept))[0] == "time at which the mode has half its strength"
+    title = titles(popflow.figure(swept))[0].replace("\n", " ")
+    assert title == "time at which the mode has half its strength"
     lines = popflow.figure(swept).axes[0].lines
     assert np.array_equal(lines[0].get_ydata(), swept.half_time[:, 0])
 
