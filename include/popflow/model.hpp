@@ -373,17 +373,29 @@ struct RateFormula {
     for (std::size_t i = 0; i < Formulas::entries; ++i) out[i] = value[i];
   }
 };
+/// Losses that a formula of an event or a passage may use: the population's at x (0 unless needed)
+/// and the one at the start.
+template <class N>
+struct Losses {
+  N at[2];
+};
+
+template <class Formulas, bool is_needed, class N>
+POPFLOW_MATH_INLINE Losses<N> losses_at(const N* of, const N* x) {
+  N value[Formulas::entries + 1];
+  value[Formulas::entries] = N(0.0);
+  if constexpr (is_needed)
+    population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
+  return {{value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]}};
+}
+
 template <class Formulas>
 struct EventFormula {
   static constexpr std::size_t results = Formulas::events;
   template <class N>
   static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
-    N value[Formulas::entries + 1];
-    value[Formulas::entries] = N(0.0);
-    if constexpr (Formulas::events_need_loss)
-      population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
-    const N losses[2] = {value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]};
-    Formulas::event(of, x, losses, out);
+    const Losses<N> losses = losses_at<Formulas, Formulas::events_need_loss>(of, x);
+    Formulas::event(of, x, losses.at, out);
   }
 };
 
@@ -392,12 +404,8 @@ struct PassageFormula {
   static constexpr std::size_t results = Formulas::passing;
   template <class N>
   static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
-    N value[Formulas::entries + 1];
-    value[Formulas::entries] = N(0.0);
-    if constexpr (Formulas::passages_need_loss)
-      population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
-    const N losses[2] = {value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]};
-    Formulas::pass(of, x, losses, out);
+    const Losses<N> losses = losses_at<Formulas, Formulas::passages_need_loss>(of, x);
+    Formulas::pass(of, x, losses.at, out);
   }
 };
 

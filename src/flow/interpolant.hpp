@@ -29,9 +29,8 @@ class Interpolant {
     return sum;
   }
 
-  /// Error estimate for a root: its distance from the root of the polynomial of one degree less.
-  /// That polynomial passes through all nodes but the first or the last, whichever gives the larger
-  /// distance.
+  /// Error estimate for a root: its distance from the root of the polynomial of one degree less
+  /// through all nodes but the first or the last, whichever gives the larger distance.
   [[nodiscard]] double root_error(double root) const {
     const std::size_t last = nodes_.size() - 1;
     const bool without_first = root - nodes_.front() > nodes_.back() - root;

@@ -202,7 +202,7 @@ def orders(axes: Any, data: xarray.Dataset, name: str, what: str = "mean",
     key(axes)
 
 
-# The same words as in the table of `popflow compare`.
+# Verdicts in the words of the table of `popflow compare`.
 WITHOUT_ORDER = {"no_signal": "no significant error", "no_power": "no power fits",
                  "rounding": "conserved to rounding"}
 

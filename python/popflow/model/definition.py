@@ -255,12 +255,7 @@ class Model:
             raise ModelError("the model has a preconditioner or a projection, and takes no "
                              "equations")
         field = self._field(weights, "rate()")
-        symbol = as_symbol(rate)
-        if symbol.shape != weights.shape:
-            raise ModelError(f"the rate of {field.name} is {told(symbol.shape)}; {field.name} is "
-                             f"{told(weights.shape)}")
-        self._allowed(symbol, {"parameter", "weights"}, f"the rate of {field.name}")
-        self.rates[id(weights)] = symbol
+        self.rates[id(weights)] = self._like(field, rate, "rate", {"parameter", "weights"})
 
     def observable(self, name: str, value: Any, meaning: str, sign: str = "",
                    floor: float = 0.0) -> None:
@@ -296,11 +291,7 @@ class Model:
     def solution(self, weights: Symbol, value: Any) -> None:
         """Exact value of weights at the time m.time of a run from the start, for `verify`."""
         field = self._field(weights, "solution()")
-        symbol = as_symbol(value)
-        if symbol.shape != weights.shape:
-            raise ModelError(f"the solution of {field.name} is {told(symbol.shape)}; {field.name} "
-                             f"is {told(weights.shape)}")
-        self._allowed(symbol, {"parameter", "time"}, f"the solution of {field.name}")
+        symbol = self._like(field, value, "solution", {"parameter", "time"})
         if id(weights) in self.solutions:
             raise ModelError(f"the solution of {field.name} is given twice")
         self.solutions[id(weights)] = symbol
@@ -404,6 +395,16 @@ class Model:
         if field is None:
             raise ModelError(f"{what} takes what weights() of this model returned")
         return field
+
+    def _like(self, field: Row, value: Any, what: str, kinds: set[str]) -> Symbol:
+        """Returns a value for a field's weights. Raises ModelError for another shape or
+        symbols of other kinds."""
+        symbol = as_symbol(value)
+        if symbol.shape != field.symbol.shape:
+            raise ModelError(f"the {what} of {field.name} is {told(symbol.shape)}; {field.name} is "
+                             f"{told(field.symbol.shape)}")
+        self._allowed(symbol, kinds, f"the {what} of {field.name}")
+        return symbol
 
     def note(self, text: str) -> None:
         """A note that is shown at the start of a run."""

@@ -217,7 +217,7 @@ TEST_CASE("Support coordinates lose nothing at large T", "[fast][scb]") {
 }
 
 TEST_CASE("Full coordinates lose nothing at large T", "[slow][scb]") {
-  // The same checks at the largest full state, T = 100 000.
+  // Checks at the largest full state, T = 100 000.
   const Case a(100'000);
   const auto system = a.in(Coordinates::full);
   const SignalModel model(a.c);
