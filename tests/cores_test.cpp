@@ -1,5 +1,5 @@
-// Which cores a process may use: control groups as they are mounted, in a made-up root folder. (The
-// affinity mask is tested with the program itself, tests/run/threads_test.py.)
+// Number of cores that a process may use, from control groups in a made-up root folder.
+// (tests/run/threads_test.py tests the affinity mask with the program itself.)
 
 #include "cores.hpp"
 
@@ -45,7 +45,7 @@ TEST_CASE("without control groups there is no quota", "[fast]") {
   CHECK(std::isinf(root.quota()));
 }
 
-TEST_CASE("version 2: the quota of the process's own group", "[fast]") {
+TEST_CASE("control groups version 2: the quota of the process's own group", "[fast]") {
   const Root root;
   root.file("proc/self/mountinfo", kSecond);
   root.file("proc/self/cgroup", "0::/system.slice/job_7\n");
@@ -54,14 +54,14 @@ TEST_CASE("version 2: the quota of the process's own group", "[fast]") {
   CHECK(std::isinf(root.quota()));
   root.file("sys/fs/cgroup/system.slice/job_7/cpu.max", "250000 100000\n");
   CHECK(root.quota() == 2.5);
-  // A group around it that grants less; one beside it that does not matter.
+  // The quota of a sibling group is ignored; a smaller one of the parent group counts.
   root.file("sys/fs/cgroup/system.slice/job_8/cpu.max", "10000 100000\n");
   CHECK(root.quota() == 2.5);
   root.file("sys/fs/cgroup/system.slice/cpu.max", "100000 100000\n");
   CHECK(root.quota() == 1);
 }
 
-TEST_CASE("version 2: a container that sees its own group as the root", "[fast]") {
+TEST_CASE("control groups version 2: a container that sees its own group as the root", "[fast]") {
   const Root root;
   root.file("proc/self/mountinfo",
             "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
@@ -74,7 +74,7 @@ TEST_CASE("version 2: a container that sees its own group as the root", "[fast]"
   CHECK(root.quota() == 0.5);
 }
 
-TEST_CASE("the memory that control groups grant", "[fast]") {
+TEST_CASE("control groups limit the memory", "[fast]") {
   const Root root;
   CHECK(std::isinf(root.memory()));
   root.file("proc/self/mountinfo", kSecond);
@@ -90,7 +90,7 @@ TEST_CASE("the memory that control groups grant", "[fast]") {
   CHECK(popflow::describe_bytes(999997440) == "1 GB");
 }
 
-TEST_CASE("version 1: the quota of the processor's controller", "[fast]") {
+TEST_CASE("control groups version 1: the quota of the cpu controller", "[fast]") {
   const Root root;
   root.file("proc/self/mountinfo", kFirst);
   root.file("proc/self/cgroup", "5:memory:/other\n4:cpu,cpuacct:/slurm/job_7\n0::/\n");
@@ -101,7 +101,7 @@ TEST_CASE("version 1: the quota of the processor's controller", "[fast]") {
   CHECK(root.quota() == 3);
 }
 
-TEST_CASE("a mount point with a blank in its name", "[fast]") {
+TEST_CASE("a mount point may have a blank in its name", "[fast]") {
   const Root root;
   root.file("proc/self/mountinfo", "30 23 0:26 / /my\\040groups rw - cgroup2 cgroup2 rw\n");
   root.file("proc/self/cgroup", "0::/a\n");
@@ -109,4 +109,4 @@ TEST_CASE("a mount point with a blank in its name", "[fast]") {
   CHECK(root.quota() == 4);
 }
 
-TEST_CASE("a process may use a core at least", "[fast]") { CHECK(popflow::usable_cores() >= 1); }
+TEST_CASE("a process may use at least one core", "[fast]") { CHECK(popflow::usable_cores() >= 1); }

@@ -1,10 +1,10 @@
-// Catch's own implementation, alone in a file since it takes long to compile and rarely changes.
+// Catch's own implementation. It has its own file because it compiles slowly and rarely changes.
 #define CATCH_CONFIG_RUNNER
 #include "support/catch.hpp"
 #include "support/skip.hpp"
 
-/// Ends with 77, which CTest takes for "skipped", if no test case failed and one was skipped. Catch
-/// counts failures, and 77 of them are failures.
+/// Returns 77, which CTest takes for "skipped", if no test case failed and at least one was
+/// skipped. Catch returns the number of failures, so 77 failures must not be returned as 77.
 int main(int count, char** words) {
   if (Catch::Session().run(count, words) != 0) return 1;
   return popflow::test::was_skipped() ? 77 : 0;

@@ -66,7 +66,7 @@ TEST_CASE("whole numbers are read exactly or not at all", "[fast][parameter]") {
   CHECK_THROWS_AS(parse_value(vocabulary, text), UsageError);
 }
 
-TEST_CASE("zero is zero however it is written", "[fast][parameter]") {
+TEST_CASE("zero can be written in many ways", "[fast][parameter]") {
   const Parameter count{
       .name = "count", .kind = Kind::integer, .default_text = "", .meaning = "", .range = {}};
   for (const char* text : {"0", "-0", "0.000", "0e5", "0e-5", "00"}) {
@@ -131,10 +131,10 @@ TEST_CASE("an error names the key, the value and the allowed values", "[fast][pa
                        .range = {.low = -1e50, .high = 1e50}};
   CHECK_THROWS_WITH(parse_value(wide, "1e60"),
                     "--wide is 1e60; it must be a number, from -1e+50 to 1e+50");
-  // Neither a screenful nor control characters reach the terminal.
+  // A message shows neither a very long value nor control characters.
   CHECK_THROWS_WITH(parse_value(method, std::string(100000, 'x') + "\033[31m"),
                     Contains("xxx...") && !Contains("\033"));
-  // Nor bytes that are no text, or half a character.
+  // A message shows neither invalid bytes nor half a character.
   CHECK_THROWS_WITH(parse_value(rate, std::string("\xff") + "1e-3\n"),
                     Contains("is '\uFFFD1e-3\uFFFD';"));
   CHECK_THROWS_WITH(parse_value(method, std::string(59, 'x') + "\u03BC"),
@@ -152,7 +152,7 @@ TEST_CASE("a range describes its allowed values", "[fast][parameter]") {
   CHECK(Range{.low = 0, .high = 1, .high_open = true}.describe() == "at least 0 and below 1");
   CHECK(Range{.low = 0, .high = 1, .low_open = true, .high_open = true}.describe() ==
         "between 0 and 1, these excluded");
-  // Only for whole numbers is a bound of 2^53 left out.
+  // The bound 2^53 is left out of the description of whole numbers only.
   const double largest = 9007199254740992.0;
   CHECK(Range{.low = 2, .high = largest}.describe(true) == "at least 2");
   CHECK(Range{.low = 2, .high = 1e6}.describe(true) == "from 2 to 1000000");
@@ -161,7 +161,7 @@ TEST_CASE("a range describes its allowed values", "[fast][parameter]") {
   CHECK_FALSE(Range{.low = 0}.contains(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEST_CASE("the shortest form reads back bit for bit", "[fast][parameter]") {
+TEST_CASE("a number's shortest text form reads back bit for bit", "[fast][parameter]") {
   CHECK(shortest(0.1) == "0.1");
   CHECK(shortest(1e-8) == "1e-08");
   std::mt19937_64 generator(1);
@@ -199,7 +199,8 @@ TEST_CASE("later origins override earlier ones", "[fast][parameter]") {
   CHECK(values.integer("vocab-size") == 40);
 }
 
-TEST_CASE("a wrong name or kind is a programming error", "[fast][parameter]") {
+TEST_CASE("asking for an unknown name or a wrong kind is a programming error",
+          "[fast][parameter]") {
   Parameters values({vocabulary, offset});
   CHECK_THROWS_AS(values.integer("vocab"), std::logic_error);
   CHECK_THROWS_AS(values.real("vocab-size"), std::logic_error);

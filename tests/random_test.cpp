@@ -22,8 +22,8 @@ Philox::ctr_type philox(Philox::ctr_type counter, Philox::key_type key) {
   return Philox{}(counter, key);
 }
 
-/// The mean of `n` values of known variance is within 5 standard errors of its expectation but for
-/// one seed in 1.7 million.
+/// Bound on an error in standard errors: a mean of many values exceeds it for one seed in 1.7
+/// million.
 constexpr double bound = 5;
 
 template <class Draw>
@@ -35,8 +35,8 @@ double mean_of(int n, Draw draw) {
 
 }  // namespace
 
-// The known answers published with Random123, for counter and key all zeros, all ones, and digits
-// of pi.
+// Philox's known answers published with Random123: counter and key are all zeros, all ones or
+// digits of pi.
 TEST_CASE("Philox4x32-10 gives its published answers", "[fast][random]") {
   CHECK(philox({{0, 0, 0, 0}}, {{0, 0}}) ==
         Philox::ctr_type{{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}});
@@ -47,7 +47,7 @@ TEST_CASE("Philox4x32-10 gives its published answers", "[fast][random]") {
         Philox::ctr_type{{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}});
 }
 
-TEST_CASE("Words of a stream may be passed over", "[fast][random]") {
+TEST_CASE("A stream can skip words", "[fast][random]") {
   for (const int before : {0, 1, 2, 3}) {
     for (const int words : {0, 1, 2, 3, 4, 5, 1000, 1001}) {
       RandomStream drawn(3, Purpose::test, 1, 4);
@@ -111,7 +111,8 @@ TEST_CASE("Streams differ in every part of their name, and repeat", "[fast][rand
   CHECK_THROWS_AS(RandomStream(1, Purpose::noise, 0, std::uint64_t{1} << 56), std::out_of_range);
 }
 
-TEST_CASE("Uniform numbers stay inside (0,1) and have its moments", "[fast][random]") {
+TEST_CASE("Uniform numbers stay inside (0,1) and have the uniform distribution's moments",
+          "[fast][random]") {
   RandomStream stream(1, Purpose::test);
   const int n = 200000;
   double low = 1;
@@ -165,7 +166,8 @@ TEST_CASE("Log-gamma variates have mean digamma and variance trigamma", "[fast][
   CHECK(std::abs(mean - expected) < bound * std::sqrt(variance / n));
   double square = 0;
   for (const double x : draws) square += (x - expected) * (x - expected) / n;
-  // The logarithm's kurtosis is at most 9 (its limit at small shapes is an exponential's).
+  // The kurtosis of the logarithm is at most 9, its limit at small shapes (an exponential
+  // distribution).
   CHECK(std::abs(square / variance - 1) < bound * std::sqrt(8.0 / n));
 }
 
@@ -178,7 +180,7 @@ TEST_CASE("Numbers below n are uniform", "[fast][random]") {
   for (const int c : count) chi_square += (c - n / 7.0) * (c - n / 7.0) / (n / 7.0);
   CHECK(chi_square < 40);  // 6 degrees of freedom: exceeded once in 2 million
 
-  // At 3/4 of the range plain multiplication would give every third result twice the chance.
+  // Without rejection a range of 3/4 of all words would give every third result twice the chance.
   const std::uint64_t large = std::uint64_t{3} << 62;
   int third[3] = {};
   for (int i = 0; i < 30000; ++i) {

@@ -1,4 +1,4 @@
-// Working space that is lent to calls.
+// Memory that a pool lends to threads and takes back.
 
 #include "popflow/scratch.hpp"
 
@@ -20,7 +20,7 @@ struct Counted {
   int mark = 0;
 };
 
-/// On a thread of its own, to its end.
+/// Runs `call` in a new thread and waits for its end.
 template <class Call>
 void elsewhere(const Call& call) {
   std::thread(call).join();
@@ -34,7 +34,7 @@ TEST_CASE("a thread borrows the block that it returned last", "[fast][scratch]")
     elsewhere([&] { pool.borrow()->mark = 2; });
     CHECK(pool.borrow()->mark == 1);
     CHECK(alive == 2);
-    // Even where others had more of them at once.
+    // The thread gets its block back even after another thread borrowed two blocks at once.
     elsewhere([&] {
       const auto one = pool.borrow();
       const auto other = pool.borrow();
@@ -56,7 +56,7 @@ TEST_CASE("a fitting free block is borrowed first, else any free block", "[fast]
     other->mark = 2;
     third->mark = 3;
   }
-  // The thread keeps what it gave back first; the others are free for all.
+  // The main thread keeps the block that it returned first; any thread may borrow the other two.
   const auto marked = [](int mark) {
     return [mark](const Counted& one) { return one.mark == mark; };
   };

@@ -11,7 +11,7 @@
 using popflow::Workers;
 
 namespace {
-/// How often each of many tasks was done.
+/// Counts how often each of many tasks was done.
 std::vector<int> counts(Workers& workers, std::size_t tasks) {
   std::vector<std::atomic<int>> done(tasks);
   workers.run(tasks, [&](std::size_t task) { ++done[task]; });
@@ -31,7 +31,7 @@ TEST_CASE("Each task of many short jobs is done once, by any number of threads",
   }
 }
 
-TEST_CASE("A job is over when its tasks are, not before", "[fast]") {
+TEST_CASE("A job ends when its last task ends, not before", "[fast]") {
   Workers workers(4);
   for (int job = 0; job < 20; ++job) {
     std::atomic<int> over = 0;

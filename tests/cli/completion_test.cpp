@@ -15,7 +15,7 @@ namespace {
 using Catch::Contains;
 using test::ScratchFolder;
 
-/// Completions that bash offers for the last word, separated by blanks.
+/// Returns the completions that bash offers for the last word, separated by blanks.
 std::string offered(const std::string& words) {
   const ScratchFolder folder;
   std::ofstream(folder.file("completion")) << cli::bash_completion(systems());

@@ -1,4 +1,4 @@
-// The program from end to end, on its own files.
+// Runs the program from its command line to its files.
 
 #include <algorithm>
 #include <filesystem>
@@ -23,7 +23,7 @@ Args with(Args args, const Args& more) {
   return args;
 }
 
-/// Runs the program in `folder`; its standard output.
+/// Runs the program in `folder` and returns its standard output.
 std::string done(const ScratchFolder& folder, const Args& args, int code = 0) {
   const Finished finished = popflow(args, {.folder = folder.path()});
   INFO(finished.err);
@@ -31,7 +31,8 @@ std::string done(const ScratchFolder& folder, const Args& args, int code = 0) {
   return finished.out;
 }
 
-/// The program refuses in at most five lines and leaves no new file; returns its message.
+/// Checks that the program refuses in at most five lines and leaves no new file; returns its
+/// message.
 std::string refused(const ScratchFolder& folder, int code, const Args& args) {
   const auto count = [&] {
     return std::distance(std::filesystem::directory_iterator(folder.path()), {});
@@ -91,7 +92,7 @@ TEST_CASE("verify shows a table and leaves no file", "[fast][cli]") {
   CHECK_THAT(refused(folder, 2, {"verify", "markov", "--output", "x.h5"}), Contains("--output"));
   CHECK_THAT(refused(folder, 2, {"verify"}), Contains("name of a system"));
   CHECK_THAT(refused(folder, 2, {"verify", "marcov"}), Contains("markov"));
-  // Options of a configuration for `run` other than the problem are no error.
+  // `verify` ignores options of a run's configuration that do not define the problem.
   const std::string config =
       folder.write("run.cfg", "p = 0.7\nsaves = 7\noutput = x.h5\nmethod = rk4\ndt = 0.1\n");
   CHECK_THAT(done(folder, {"verify", "markov", "--config", config}), Contains(" 0 fail"));
@@ -107,7 +108,7 @@ TEST_CASE("an existing output file is kept", "[fast][cli]") {
   done(folder, with(kSmall, {"--force", "--project", "none"}));
 }
 
-TEST_CASE("a quiet run says nothing, a dry one writes nothing", "[fast][cli]") {
+TEST_CASE("a quiet run prints nothing, and a dry run writes no file", "[fast][cli]") {
   const ScratchFolder folder;
   const Finished quiet =
       popflow(with(kSmall, {"--quiet", "-o", "q.h5"}), {.folder = folder.path()});
@@ -138,7 +139,7 @@ TEST_CASE("a finished run is left alone, and can be extended", "[fast][cli]") {
   CHECK(a.text_attribute("parameters", "config") == b.text_attribute("parameters", "config"));
 }
 
-TEST_CASE("each way to end has its exit code", "[fast][cli]") {
+TEST_CASE("success, failures and refusals have their own exit codes", "[fast][cli]") {
   const ScratchFolder folder;
   const auto status = [&](const Args& more, int code) {
     done(folder, with(kSmall, with({"--force"}, more)), code);
@@ -158,7 +159,7 @@ TEST_CASE("each way to end has its exit code", "[fast][cli]") {
   CHECK(DataFile(folder.file("scb-flow.h5")).text_attribute("", "status") == "steady");
 }
 
-TEST_CASE("sizes beyond the machine are named", "[fast][cli]") {
+TEST_CASE("a message names sizes that exceed the machine's memory", "[fast][cli]") {
   const ScratchFolder folder;
   const auto said = [&](const Args& more) {
     return refused(folder, 2, with({"run", "scb"}, more));

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "run"))
 from runs import BINARY, Folder, attribute, check, check_equal, h5py, has_mpi, popflow, run_all
 from sweeps import check_same_data
 
-# Some seconds of work in cells of half a second.
+# Map that takes some seconds, in cells of half a second.
 MAP = """
 mode = sgd
 over = learning-rate=0.05:0.2:8
@@ -42,7 +42,7 @@ LONGEST = 900  # seconds that jobs may take; the machine may be busy
 
 
 def scripts():
-    """The batch scripts of the page by their names."""
+    """Returns the page's batch scripts by name."""
     with open(os.path.join(HERE, "..", "..", "docs", "cluster.md")) as file:
         page = file.read()
     found = dict(re.findall(r"`(\w+\.sh)`[^`]*?:\n\n```bash\n(.*?)```", page, re.DOTALL))
@@ -51,13 +51,13 @@ def scripts():
 
 
 def finished(path):
-    """Cells of a sweep's file that have a status."""
+    """Returns how many cells of a sweep's file have a status."""
     with h5py.File(path, "r", locking=False) as file:
         return int((file["status"][()] > 0).sum())
 
 
 class Cluster:
-    """A folder with the page's scripts and what they need, in which jobs run."""
+    """A folder in which jobs run, with the page's scripts and the files that they need."""
 
     def __enter__(self):
         self.holder = Folder()
@@ -69,7 +69,7 @@ class Cluster:
                 file.write(text)
         self.surroundings = {
             **os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"],
-            # As root, and with more ranks than cores, in containers too.
+            # Containers often run as root and have fewer cores than ranks.
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
@@ -89,12 +89,13 @@ class Cluster:
         return done.stdout
 
     def submit(self, script, *options):
-        """Submits a script and returns the job's number. Options take precedence over those in the
-        script."""
+        """Submits a script and returns the job's number. `options` take precedence over the
+        script's own."""
         return self.command("sbatch", "--parsable", "--cpus-per-task=1", *options, script).strip()
 
     def state(self, job):
-        """Its state and exit code, as Slurm writes them: of a whole array, of the last task."""
+        """Returns a job's state and exit code as Slurm writes them; those of an array are its last
+        task's."""
         text = self.command("scontrol", "show", "job", job)
         return re.findall(r"JobState=(\w+)", text)[-1], re.findall(r"ExitCode=(\d+)", text)[-1]
 
@@ -109,7 +110,7 @@ class Cluster:
                    f"job {job}")
 
     def until_under_way(self, job, path):
-        """Some cells of the file are finished, and others are not."""
+        """Waits until some cells of the file are finished; fails if all of them are."""
         def under_way():
             if os.path.exists(self.path(path)):
                 try:
@@ -124,7 +125,7 @@ class Cluster:
         check("RUNNING" in self.state(job), f"{job} is {self.state(job)}")
 
     def said(self):
-        """What all jobs wrote."""
+        """Returns the output of all jobs."""
         text = ""
         for name in sorted(os.listdir(self.folder)):
             if name.startswith("slurm-"):
@@ -139,15 +140,16 @@ class Cluster:
 
 
 def check_merged(cluster, parts, path):
-    """As on the page: `popflow merge map-*.h5 -o map.h5`."""
+    """Merges parts as the page says (`popflow merge map-*.h5 -o map.h5`) and compares the
+    result."""
     popflow("merge", *parts, "-o", path, "--quiet", folder=cluster.folder, code=0)
     check_same_data(cluster.path(path), cluster.path("whole.h5"))
 
 
-def test_an_array_of_shards():
+def test_an_array_of_shards_resumes():
     with Cluster() as cluster:
         job = cluster.submit("array.sh")
-        # One is cancelled and comes back, one is requeued while it runs, one is killed at once.
+        # Task 1 is cancelled, task 3 is requeued while it runs, and task 5 is killed.
         cluster.until_under_way(f"{job}_1", "map-1.h5")
         cluster.command("scancel", f"{job}_1")
         cluster.until(lambda: cluster.state(f"{job}_1")[0] == "CANCELLED", "scancel")
@@ -161,12 +163,13 @@ def test_an_array_of_shards():
         check("popflow resume map-3.h5" in cluster.said(), cluster.said())
         cluster.whole()
         parts = [f"map-{number}.h5" for number in range(1, 9)]
-        # Two are late: what there is, and then they.
+        # Tasks 1 and 5 are not finished. Merge the other parts now, and all of them later.
         ended = popflow("merge", *parts, "-o", "map.h5", folder=cluster.folder, code=3)
         check("none of the files" in ended.err, ended.err)
         popflow("merge", *parts, "-o", "map.h5", "--allow-missing", "--quiet",
                 folder=cluster.folder, code=0)
-        # The same script again: what is finished stays, the others go on.
+        # A second submission of the script resumes the unfinished parts and leaves the finished
+        # ones alone.
         before = {part: os.stat(cluster.path(part)).st_mtime_ns for part in parts}
         job = cluster.submit("array.sh")
         cluster.wait(job)
@@ -179,11 +182,12 @@ def test_an_array_of_shards():
         check_merged(cluster, ["map.h5", "map-1.h5", "map-5.h5"], "late.h5")
 
 
-def test_the_time_limit():
+def test_a_job_at_its_time_limit_is_requeued():
     with Cluster() as cluster:
         with open(cluster.path("map.cfg"), "w") as file:
             file.write(MAP.replace("seed=1..4", "seed=1..400"))
-        # The signal, due a minute before the end, comes at once, or when Slurm next looks.
+        # The signal is due a minute before the time limit of one minute: Slurm sends it at its next
+        # check.
         job = cluster.submit("array.sh", "--array=2", "--time=1")
         task = f"{job}_2"
         cluster.until_under_way(task, "map-2.h5")
@@ -191,7 +195,7 @@ def test_the_time_limit():
                       "the end of the time")
         check("popflow resume map-2.h5" in cluster.said(), cluster.said())
         before = finished(cluster.path("map-2.h5"))
-        # It comes back by itself, goes on, and stays away once it is cancelled.
+        # Slurm requeues the job, which continues; after scancel it does not come back.
         cluster.until(lambda: finished(cluster.path("map-2.h5")) > before, "the second turn")
         cluster.command("scancel", task)
         cluster.wait(job)
@@ -218,7 +222,7 @@ def check_ranks(script, stop):
                                                                            else 3), "ranks")
 
 
-def test_ranks_that_srun_starts():
+def test_srun_starts_ranks():
     kinds = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True)
     if not has_mpi() or "pmix" not in (kinds.stdout + kinds.stderr).split():
         print("not checked: this program was built without MPI, or srun has no pmix")
@@ -227,7 +231,7 @@ def test_ranks_that_srun_starts():
     check_ranks("mpi.sh", "requeue")
 
 
-def test_ranks_that_mpirun_starts():
+def test_mpirun_starts_ranks():
     if not has_mpi() or shutil.which("mpirun") is None:
         print("not checked: this program was built without MPI, or there is no mpirun")
         return
@@ -235,7 +239,7 @@ def test_ranks_that_mpirun_starts():
     check_ranks("mpirun.sh", "requeue")
 
 
-def test_ranks_that_are_not_connected():
+def test_unconnected_ranks_are_refused():
     with Cluster() as cluster:
         with open(cluster.path("mpi.sh")) as file:
             text = file.read()
@@ -248,7 +252,7 @@ def test_ranks_that_are_not_connected():
         check(not os.path.exists(cluster.path("map.h5")), "a file is left behind")
 
 
-def test_an_ensemble_in_parts():
+def test_an_ensemble_is_merged_from_parts():
     with Cluster() as cluster:
         job = cluster.submit("ensemble.sh", f"--array=0-{PARTS - 1}")
         cluster.wait(job)
@@ -263,5 +267,5 @@ def test_an_ensemble_in_parts():
                     free_attributes=("output", "config", "not_default", "threads", "quiet"))
 
 
-# Words on the command line choose some.
+# Runs the tests named on the command line, or all of them.
 run_all()

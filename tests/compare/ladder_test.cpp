@@ -1,4 +1,5 @@
-// Comparisons of rungs that are equal in law by construction, and of some that are not.
+// Comparisons of rungs with the same distribution by construction, and of rungs with different
+// ones.
 
 #include <cmath>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr double kEta = 0.2;
 constexpr std::size_t kTimes = 12;
 
-/// x of `runs` runs at the first steps.
+/// Returns x of `runs` runs after the first steps.
 template <class Make>
 RungPaths paths_of(std::size_t runs, const Make& make) {
   RungPaths rung{runs, 0, {Paths{runs, kTimes, {}, false}}};
@@ -59,8 +60,10 @@ struct Ladder {
   Workers workers{1};
 };
 
-TEST_CASE("rungs of equal law are found to differ at the nominal rate", "[nightly][compare]") {
-  // With Gaussian samples SGD is noisy gradient descent. 400 seeds; 4 binomial standard errors.
+TEST_CASE("rungs of equal distribution are found to differ at the nominal rate",
+          "[nightly][compare]") {
+  // SGD with Gaussian samples is noisy gradient descent. 400 seeds; the bounds are 4 standard
+  // errors.
   Ladder ladder(1);
   double means = 0, laws = 0, differ = 0;
   constexpr int kSeeds = 400;
@@ -74,13 +77,14 @@ TEST_CASE("rungs of equal law are found to differ at the nominal rate", "[nightl
   }
   CHECK(means == Approx(0.05).margin(0.044));
   CHECK(laws == Approx(0.05).margin(0.044));
-  // With a margin of 0 the verdict is that of the test, and the band, which is a bit wider, agrees.
+  // At a margin of 0 the verdict equals the test's, and that of the slightly wider band agrees with
+  // it.
   CHECK(differ <= means);
   CHECK(differ == Approx(0.05).margin(0.044));
 }
 
-TEST_CASE("rungs of equal law are rarely found to differ", "[fast][compare]") {
-  // With 60 seeds more than 9 rejections have probability 1e-3 at the nominal rate.
+TEST_CASE("rungs of equal distribution are rarely found to differ", "[fast][compare]") {
+  // At the nominal rate more than 9 rejections for 60 seeds have probability 1e-3.
   Ladder ladder(1);
   int rejected = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -91,7 +95,8 @@ TEST_CASE("rungs of equal law are rarely found to differ", "[fast][compare]") {
   CHECK(rejected <= 9);
 }
 
-TEST_CASE("a noise of twice the size is found by the energy distance alone", "[fast][compare]") {
+TEST_CASE("the energy distance detects a noise of twice the size, which means do not show",
+          "[fast][compare]") {
   Ladder ladder(1);
   const Comparison c = compare_rungs({ladder.descent(1, 200, 2), ladder.sgd(1, 200)}, ladder.info,
                                      {0.3, 0.95, 1}, ladder.workers);
@@ -102,11 +107,12 @@ TEST_CASE("a noise of twice the size is found by the energy distance alone", "[f
   CHECK(two.deviation_low.back() > one.deviation_high.back());
 }
 
-TEST_CASE("runs that diverged are left out, and their share is compared", "[fast][compare]") {
+TEST_CASE("diverged runs are left out of the means, and their share is compared",
+          "[fast][compare]") {
   Ladder ladder(1);
   RungPaths broken = ladder.sgd(1, 16);
   broken.runs = 32;
-  broken.diverged = 16;  // of which no values are known
+  broken.diverged = 16;  // diverged runs have no values
   const Comparison c =
       compare_rungs({ladder.sgd(2, 32), broken}, ladder.info, {0.5, 0.95, 1}, ladder.workers);
   CHECK(c.statements[0].pairs[0].verdict.kind == Verdict::Kind::differ);

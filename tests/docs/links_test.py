@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Links between the pages lead to existing files and headings."""
+"""Checks that links between the pages lead to existing files and headings."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def text(path):
 
 
 def anchors(path):
-    """The names that headings get on GitHub and most other hosts."""
+    """Returns the names that GitHub and most other hosts give to headings."""
     headings = re.findall(r"^#+ (.*)$", text(path), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -30,7 +30,7 @@ def anchors(path):
 def broken(page):
     for link in LINK.findall(text(page)):
         if re.match(r"\w+:", link):
-            continue  # of the web
+            continue  # a link to a website
         name, _, anchor = link.partition("#")
         target = os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
         if not os.path.exists(target):

@@ -1,10 +1,10 @@
-"""Commands of a documentation page and the output that the page shows.
+"""Runs the commands of a documentation page and compares their output with the page.
 
-Fenced blocks of a page are run from top to bottom in one folder: those of `sh` by bash, those of
-`python` in one session. A block of `text` that follows one of them is what it prints, on standard
-output and error together; a line `...` stands for any lines left out. Indented blocks and those of
-other languages are only read. Times, paths, sizes and the number of threads may differ, and a
-number in its last digits; all else, pictures in the terminal included, is as the page says.
+Fenced blocks run from top to bottom in one folder: blocks of `sh` in bash, blocks of `python` in
+one session. A block of `text` right after such a block shows its output (standard output and error
+together). A line `...` stands for any omitted lines. Indented blocks and other languages are not
+run. Times, paths, sizes, the number of threads and the last digits of numbers may differ.
+Everything else must match, including pictures in the terminal.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import subprocess
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 
-# Lines of a picture, in which blanks count.
+# Characters of terminal pictures, in whose lines blanks count.
 PICTURE = re.compile("[\u00b7\u2500-\u28ff]")
 
 # Patterns of text that differs between machines, folders and times.
@@ -27,7 +27,7 @@ FREE = [
     (re.compile(r"[\d.]+ [kM]B"), "SIZE"),
 ]
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
-ROUNDING = 1e-9  # numbers below are the rounding of zeros
+ROUNDING = 1e-9  # smaller numbers are rounding errors of zeros
 TOLERANCE = 1e-3
 
 
@@ -36,7 +36,7 @@ class OutOfDate(Exception):
 
 
 def blocks(path):
-    """(number of the line, language, code, what is shown of its output or None) of each block."""
+    """Yields each block's line number, language, code and shown output (None if it shows none)."""
     with open(path, encoding="utf-8") as page:
         text = page.read()
     for match in FENCE.finditer(text):
@@ -46,7 +46,7 @@ def blocks(path):
 
 
 def run(path, environment):
-    """Runs a page's blocks in the working folder. Returns how many were compared."""
+    """Runs a page's blocks in the working folder. Returns how many outputs were compared."""
     compared = 0
     session = {"__name__": "__main__"}
     for line, language, code, shown in blocks(path):
@@ -70,7 +70,7 @@ def run(path, environment):
 
 
 def compare(shown, printed, place="page"):
-    """Raises OutOfDate unless the pieces between lines `...` are printed, in this order."""
+    """Raises OutOfDate unless the output has the parts between lines `...` in the page's order."""
     words = tokens(printed)
     begin = 0
     for number, piece in enumerate(re.split(r"^ *\.\.\.\n", shown, flags=re.M)):
@@ -85,8 +85,8 @@ def compare(shown, printed, place="page"):
 
 
 def tokens(text):
-    """Splits a text into words across its lines, since the length of paths decides where lines
-    break. A line of a picture counts as one word."""
+    """Splits a text into words across lines, since the length of paths decides where lines break. A
+    line of a picture counts as one word."""
     found = []
     for picture, group in itertools.groupby(text.splitlines(), is_picture):
         lines = list(group)
@@ -110,7 +110,7 @@ def same(wanted, printed):
 
 
 def alike(a, b):
-    """The same word, but for the last digits of its numbers."""
+    """Returns whether two words are equal except for the last digits of their numbers."""
     if a == b:
         return True
     if is_picture(a) or NUMBER.sub("#", a) != NUMBER.sub("#", b):

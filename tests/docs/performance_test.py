@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""The tables of docs/performance.md equal those that bench/report.py makes from stored results."""
+"""Checks that the tables of docs/performance.md are those that bench/report.py makes of stored
+results."""
 
 import os
 import re
@@ -16,7 +17,7 @@ import rows  # noqa: E402
 
 
 def with_popflow_slower(name, result, text):
-    """The page if popflow had taken twice as long in one row."""
+    """Returns the page if popflow had taken twice as long in one row."""
     seconds = {**result["seconds"], "popflow": [2 * s for s in result["seconds"]["popflow"]]}
     slower, stored = {**result, "seconds": seconds}, measure.stored
     measure.stored = lambda other: slower if other == name else stored(other)
@@ -31,7 +32,7 @@ def main():
     assert page.rewritten(text) == text, "bench/report.py --page writes another page"
     assert re.findall(r"<!-- measured: (\S+) -->", text) == ["peers", *parts.PARTS], "other parts"
 
-    # The page is made from the results, so one more second of popflow's changes it.
+    # The page changes if popflow's time in any row doubles.
     names = [row.name for row in rows.ROWS] + list(parts.PARTS)
     kept = {path.stem for path in measure.RESULTS.glob("*.json")}
     assert kept <= set(names), f"results of no row: {kept - set(names)}"

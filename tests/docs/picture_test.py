@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""The README's picture equals its script's output."""
+"""Checks that the README's picture equals its script's output."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import tempfile
 
 SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
 NAME = "flow-and-map.png"
-TOLERANCE = 2  # in the root mean square of 256 shades; a curve that moves by its width exceeds it
+TOLERANCE = 2  # root mean square of 256 shades; a curve that moves by its own width exceeds it
 
 
 def main():
@@ -18,7 +18,8 @@ def main():
         from matplotlib.testing.compare import compare_images
     except ImportError as missing:
         print(f"skipped: {missing}")
-        # In continuous integration scripts/setup has installed it.
+        # Continuous integration installs all packages (scripts/setup), so that a missing one is an
+        # error.
         must = os.environ.get("CI") == "true" or os.environ.get("POPFLOW_NO_SKIPS")
         sys.exit(1 if must else 77)
     environment = {**os.environ, "POPFLOW": os.environ["POPFLOW_BINARY"],

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Every command of the README, the tutorial and the guide works, prints what the page says, and
-draws the page's pictures. With the argument `--pictures` these are stored instead of compared."""
+"""Runs every command of the README, the tutorial and the guide, and compares output and pictures
+with the page. The argument `--pictures` stores the pictures instead of comparing them."""
 
 import os
 import re
@@ -13,11 +13,12 @@ import page
 
 SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
 PICTURES = os.path.join(SOURCE, "docs", "pictures")
-# How many outputs and how many pictures of a page are compared at least.
+# Least number of outputs and of pictures that are compared on a page.
 PAGES = {"README.md": (1, 0), "docs/tutorial.md": (8, 2), "docs/guide.md": (2, 1)}
-# By which pictures may differ, of 256, in the root mean square.
+# Tolerance of pictures: root mean square of 256 shades.
 SHADES = 2
-# Another version of Matplotlib sets formulas a little differently: 9.1 between 3.6 and 3.10.
+# Tolerance between versions of Matplotlib, which set formulas differently: 9.1 between 3.6 and
+# 3.10.
 SHADES_OF_OTHERS = 12
 
 
@@ -36,7 +37,7 @@ def test_pages():
 
 
 def compare_pictures(path, folder):
-    """Of the pictures that a page has, those that its commands have drawn. Returns how many."""
+    """Compares the page's pictures that its commands have drawn. Returns their number."""
     from matplotlib.testing.compare import compare_images
 
     with open(path, encoding="utf-8") as text:
@@ -54,7 +55,7 @@ def compare_pictures(path, folder):
 
 
 def drawn_by(picture):
-    """The first two numbers of the version of Matplotlib, as the picture names it."""
+    """Returns the first two numbers of the version of Matplotlib that the picture's file names."""
     from PIL import Image
 
     with Image.open(picture) as image:
@@ -62,7 +63,8 @@ def drawn_by(picture):
 
 
 def environment(folder):
-    """In which `popflow` is the tested program, and terminals have Unicode and no colours."""
+    """Returns an environment in which `popflow` is the tested program and terminals have Unicode
+    and no colours."""
     programs = os.path.join(folder, ".bin")
     os.mkdir(programs)
     os.symlink(os.environ["POPFLOW_BINARY"], os.path.join(programs, "popflow"))
@@ -71,7 +73,7 @@ def environment(folder):
             "PYTHONPATH": os.path.join(SOURCE, "python")}
 
 
-def test_that_a_page_can_be_wrong():
+def test_a_wrong_page_is_detected():
     printed = "boosted at t = 23.516\n     0.1 \u2524\u2889\n  wall time  0.3 s\n  drift 3e-17\n"
     for shown in (printed, "...\n     0.1 \u2524\u2889\n...\n",
                   "boosted at t = 23.517\n...\n  wall time  9 s\n  drift 5e-16\n"):
@@ -93,12 +95,13 @@ def main():
         import xarray  # noqa: F401
     except ImportError as missing:
         print(f"skipped: {missing}")
-        # In continuous integration scripts/setup has installed it.
+        # Continuous integration installs all packages (scripts/setup), so that a missing one is an
+        # error.
         must = os.environ.get("CI") == "true" or os.environ.get("POPFLOW_NO_SKIPS")
         sys.exit(1 if must else 77)
     os.environ.update(POPFLOW=os.environ["POPFLOW_BINARY"], MPLBACKEND="Agg")
     sys.path.insert(0, os.path.join(SOURCE, "python"))
-    test_that_a_page_can_be_wrong()
+    test_a_wrong_page_is_detected()
     test_pages()
 
 

@@ -10,9 +10,9 @@
 namespace popflow::test {
 namespace {
 
-TEST_CASE("a discrete distribution draws as often as its weights say", "[fast][noise]") {
-  // Over 2^20 words that are evenly spread: right to 1/2^20 for each of a place's two borders in
-  // every column.
+TEST_CASE("a discrete distribution draws each index as often as its weight says", "[fast][noise]") {
+  // Draws with 2^20 evenly spaced words. In every column an index has at most two borders, each of
+  // which adds an error of up to 2^-20.
   const std::vector<std::vector<double>> cases = {{1},
                                                   {0.5, 0.01, 0.2, 0, 0.09, 0.15, 0.05},
                                                   {3, 3, 3},
@@ -36,7 +36,7 @@ TEST_CASE("a discrete distribution draws as often as its weights say", "[fast][n
   }
 }
 
-TEST_CASE("many words give the indices that they give alone", "[fast][noise]") {
+TEST_CASE("a block of words gives the same indices as single words", "[fast][noise]") {
   RandomStream random(3, Purpose::test);
   for (const std::size_t size : {1U, 2U, 20U, 2000U}) {
     std::vector<double> weights(size);
@@ -48,7 +48,7 @@ TEST_CASE("many words give the indices that they give alone", "[fast][noise]") {
       std::vector<std::uint32_t> halves, alone, together(number, 77);
       for (std::uint64_t& word : words) {
         word = random();
-        // Both ends, and borders of columns.
+        // Some words are the least, the largest, or at borders of columns.
         if (number > 9 && &word - words.data() < 4)
           word = ~std::uint64_t{0} / 3 * static_cast<std::uint64_t>(&word - words.data());
         halves.push_back(static_cast<std::uint32_t>(word));
@@ -62,7 +62,7 @@ TEST_CASE("many words give the indices that they give alone", "[fast][noise]") {
 }
 
 TEST_CASE("the last random word gives a valid index of a discrete distribution", "[fast][noise]") {
-  // Weights whose shares don't round to whole columns.
+  // The weights' shares don't round to whole columns.
   for (int n = 1; n < 200; ++n) {
     std::vector<double> weights(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i)
@@ -70,7 +70,7 @@ TEST_CASE("the last random word gives a valid index of a discrete distribution",
     if (n == 1) weights[0] = 1;
     const DiscreteDistribution distribution(weights);
     for (std::uint64_t column = 0; column < 2 * static_cast<std::uint64_t>(n); ++column) {
-      // Just below a border of columns.
+      // The largest word below a border of columns.
       const auto word = static_cast<std::uint64_t>(
           (static_cast<long double>(column + 1) / (2 * n)) * 0x1p64L - 1);
       CHECK(weights[distribution(word)] > 0);

@@ -6,8 +6,8 @@
 #include "support/catch.hpp"
 #include "support/lane_flows.hpp"
 
-// Systems made from functions, side by side, against each alone: linear-attention and deep-linear,
-// of several sizes.
+// Function systems of several sizes (linear-attention and deep-linear) in lanes, compared with each
+// alone.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -30,7 +30,7 @@ const std::vector<Variation> kVariations = {
     {"deep-linear", {"--start", "gaussian", "--layers", "5", "--strengths", "2"}},
 };
 
-/// Problems of one variation that differ by their starts and sizes.
+/// Returns `number` problems of one variation with different starts and sizes.
 Subjects many(const Variation& variation, std::size_t number) {
   Subjects subjects;
   for (std::size_t i = 0; i < number; ++i) {
@@ -42,14 +42,14 @@ Subjects many(const Variation& variation, std::size_t number) {
   return subjects;
 }
 
-/// Neither is there, or they agree.
+/// Returns whether both times are absent, or they agree.
 bool same_time(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-6 * std::abs(b);
 }
 
 }  // namespace
 
-TEST_CASE("lanes of functions have the formulas of each problem alone", "[fast][lanes]") {
+TEST_CASE("function systems have the same formulas in lanes as alone", "[fast][lanes]") {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
   for (const Variation& variation : kVariations) {
@@ -132,7 +132,7 @@ TEST_CASE("flows of several sizes in lanes agree with odeint's", "[fast][flow][l
   CHECK(happened > 10);
 }
 
-TEST_CASE("passages in lanes depend on no neighbour, and resume to the same bits",
+TEST_CASE("first-passage times in lanes depend on no neighbour, and resume to the same bits",
           "[fast][flow][lanes]") {
   const Subjects subjects = many(kVariations[3], 40);
   FlowLanes together(flows_of(subjects, {}), {});
@@ -147,7 +147,8 @@ TEST_CASE("passages in lanes depend on no neighbour, and resume to the same bits
           Catch::Detail::stringify(expected));
     CHECK(numbers(*drivers[i]) == numbers(*alone));
 
-    // Stopped within the second interval, when some modes have passed and others have not.
+    // Interrupt in the second interval, when some modes have reached their thresholds and others
+    // have not.
     int asked = 0;
     const FlowLanes first({{subjects[i]->system.get(), {}}}, [&] { return ++asked > 2; });
     const auto stopped = std::move(first.drivers()[0]);
@@ -164,7 +165,7 @@ TEST_CASE("passages in lanes depend on no neighbour, and resume to the same bits
   }
 }
 
-TEST_CASE("states that are too large for lanes go one by one", "[fast][lanes]") {
+TEST_CASE("states that are too large for lanes are integrated one by one", "[fast][lanes]") {
   for (const auto& [layers, any] : {std::pair{7, true}, {8, false}}) {
     const Subject subject("deep-linear", {"--layers", std::to_string(layers)});
     const Capability<InLanes> lanes = subject.system->capabilities().in_lanes;

@@ -1,4 +1,4 @@
-// What a system of functions refuses, and says, where its functions or their names are wrong.
+// Function systems: messages about wrong functions and names, and samples, passes and noise.
 
 #include "popflow/function_system.hpp"
 
@@ -15,7 +15,7 @@
 namespace popflow::test {
 namespace {
 
-/// x' = -x for as many numbers as --size says; `change` has the last word.
+/// Returns the system x' = -x with --size numbers; `change` can change its functions.
 FunctionSystem decaying(std::function<void(Functions& f, std::size_t size)> change,
                         const std::string& size = "1") {
   return {.name = "decaying",
@@ -52,8 +52,7 @@ std::string refusal(const FunctionSystem& system, const std::string& size = "1")
   return "nothing";
 }
 
-TEST_CASE("A field keeps its axis where it has one entry, and gets none for other values",
-          "[fast]") {
+TEST_CASE("A field keeps its axis at size 1, and cannot change its axes with its size", "[fast]") {
   CHECK_THAT(refusal(decaying({}), "3"),
              Catch::Contains("x has 3 numbers along other axes than with the defaults"));
   CHECK(refusal(decaying({}), "1") == "nothing");
@@ -69,9 +68,7 @@ TEST_CASE("A field keeps its axis where it has one entry, and gets none for othe
   CHECK_THAT(refusal(decaying(renamed), "5"), Catch::Contains("along other axes"));
 }
 
-TEST_CASE(
-    "Functions that are missing, and numbers that cannot be, are refused with the system's name",
-    "[fast]") {
+TEST_CASE("Missing functions and impossible numbers are refused with the system's name", "[fast]") {
   const auto said = [](std::function<void(Functions & f)> change) {
     return refusal(decaying([change](Functions& f, std::size_t) { change(f); }));
   };
@@ -92,7 +89,8 @@ TEST_CASE(
              Contains("a precondition but no loss"));
 }
 
-TEST_CASE("Exceptions of a system's functions name it, the function and the time", "[fast]") {
+TEST_CASE("An exception of a function is reported with the system, the function and the time",
+          "[fast]") {
   Workers workers(1);
   const FunctionSystem late = decaying([](Functions& f, std::size_t) {
     f.rhs = [](std::span<const double>, double t, std::span<double> out) {
@@ -126,7 +124,8 @@ TEST_CASE("Exceptions of a system's functions name it, the function and the time
       Catch::Contains("at t = 0 failed: it threw an exception that is no std::exception"));
 }
 
-TEST_CASE("Errors with the defaults are reported when the system is made, not before", "[fast]") {
+TEST_CASE("Errors at the default parameters are reported when the system is made, not before",
+          "[fast]") {
   const FunctionSystem broken = decaying([](Functions&, std::size_t size) {
     if (size == 1) throw std::runtime_error("no such default");
   });
@@ -135,14 +134,14 @@ TEST_CASE("Errors with the defaults are reported when the system is made, not be
     CHECK_THAT(refusal(broken, size), Catch::Contains("could not be made: no such default"));
 }
 
-TEST_CASE("A System outlives the catalogue that it was made from", "[fast]") {
+TEST_CASE("A system outlives the catalogue that it was made from", "[fast]") {
   Workers workers(1);
   const Made toy = made(decaying({}), "1", workers);  // its catalogue is gone
   CHECK(toy.system->info().title == "decay");
   CHECK(toy.system->info().fields.at(0).name == "x");
 }
 
-TEST_CASE("Functions give covariance, samples of a batch, arrays, outcomes and final values",
+TEST_CASE("Functions may define covariance, samples of a batch, arrays, outcomes and final values",
           "[fast]") {
   const FunctionSystem rich = decaying([](Functions& f, std::size_t) {
     f.samples = [](std::span<const double>, double, const SampleKey&,
@@ -191,7 +190,7 @@ TEST_CASE("Functions give covariance, samples of a batch, arrays, outcomes and f
              Catch::Contains("it must have both outcomes and a function"));
 }
 
-/// dx/dt = -(x - mean of the data), for the data 0, 1, 4.
+/// Flow dx/dt = -(x - mean of the data) for the data 0, 1, 4.
 void with_data(Functions& f) {
   static const std::vector<double> data = {0, 1, 4};
   f.rhs = {};
@@ -247,7 +246,7 @@ TEST_CASE("Training in epochs visits every sample once in each pass", "[fast]") 
     CHECK(sum(Purpose::samples, 3 * pass) == 5);
     others = others || sum(Purpose::bootstrap, 3 * pass) != 5;
   }
-  CHECK(others);  // the noise of the SDE is that of independent draws
+  CHECK(others);  // the SDE's noise is that of independent draws
 }
 
 TEST_CASE("Orders of passes are drawn afresh and do not depend on how they are asked for",

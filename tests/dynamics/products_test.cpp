@@ -14,7 +14,7 @@ using Eigen::MatrixXd;
 
 namespace {
 
-// Columns lie this much further apart than their rows need; what is between is not touched.
+// Extra rows below each column; products must not change them.
 constexpr Index kGap = 3;
 constexpr double kUntouched = 7;
 
@@ -37,13 +37,13 @@ void check(Index rows, Index columns, Index inner, bool transposed, bool integer
   const MatrixXd right = transposed ? MatrixXd(b.topRows(columns).transpose()) : b.topRows(inner);
   (transposed ? product_with_transpose : product)(size(rows), size(columns), size(inner), top(a),
                                                   top(b), c.data(), size(c.rows()));
-  if (columns == 0) return;  // nothing to compare; that it returns is all
+  if (columns == 0) return;  // there is nothing to compare; the call must return
   const MatrixXd expected = left * right;
   const double tolerance =
       integers ? 0 : 2 * static_cast<double>(inner) * std::numeric_limits<double>::epsilon();
   CHECK(((c.topRows(rows) - expected).array().abs() <= tolerance).all());
   CHECK((c.bottomRows(kGap).array() == kUntouched).all());
-  // Each element is a sum in order, whatever the instruction set: the same bits.
+  // Each element is a sum in order, so it has the same bits for every instruction set.
   for (Index j = 0; j < columns; ++j)
     for (Index i = 0; i < rows; ++i) {
       double sum = 0;
@@ -51,7 +51,7 @@ void check(Index rows, Index columns, Index inner, bool transposed, bool integer
       if (c(i, j) != sum) FAIL("element " << i << ", " << j << ": " << c(i, j) << " != " << sum);
     }
   if (!transposed) return;
-  // Added to what is there, which comes first.
+  // The product is added to `more`, whose old value is the sum's first term.
   MatrixXd more = matrix(rows, columns, integers);
   const MatrixXd before = more;
   add_product_with_transpose(size(rows), size(columns), size(inner), top(a), top(b), more.data(),
@@ -67,7 +67,8 @@ void check(Index rows, Index columns, Index inner, bool transposed, bool integer
 
 }  // namespace
 
-TEST_CASE("products of matrices are Eigen's, each element summed in order", "[fast][products]") {
+TEST_CASE("products of matrices equal Eigen's, and each element is summed in order",
+          "[fast][products]") {
   for (const Index rows : {0, 1, 3, 5, 17, 33, 100})
     for (const Index columns : {0, 1, 3, 4, 7, 15, 32})
       for (const Index inner : {0, 1, 2, 127, 129, 300})

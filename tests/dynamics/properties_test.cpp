@@ -1,5 +1,5 @@
-// Every system's declarations hold, in every variant that its examples.txt and noisy.txt
-// name: the checks of `popflow verify`.
+// Checks that each system has the properties that it declares, in every variant of its examples.txt
+// and noisy.txt, as `popflow verify` does.
 
 #include <map>
 
@@ -12,7 +12,7 @@
 namespace popflow::test {
 namespace {
 
-/// How often each check held, by its first word.
+/// Number of passed checks by the first word of their names.
 using Counts = std::map<std::string, int>;
 
 Counts check_all(const std::vector<Example>& examples, const std::vector<std::string>& only,
@@ -33,8 +33,8 @@ Counts check_all(const std::vector<Example>& examples, const std::vector<std::st
   return held;
 }
 
-// The counts say that a check still checks: a system that no longer declares a thing loses a row
-// without a word.
+// The tests compare the number of passed checks: a system that stops declaring a property would
+// otherwise skip its check silently.
 
 TEST_CASE("any number of threads gives the same bits", "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"threads"})["threads"] == static_cast<int>(examples().size()));
@@ -46,13 +46,14 @@ TEST_CASE("any number of threads gives the same noisy run", "[fast][properties][
         static_cast<int>(noisy_examples().size()));
 }
 
-TEST_CASE("the flow and noise lead through states at which all is finite", "[fast][properties]") {
+TEST_CASE("all values stay finite along the flow and under noise", "[fast][properties]") {
   CHECK(check_all(examples(), {"finite"})["finite"] == static_cast<int>(examples().size()));
   CHECK(check_all(noisy_examples(), {"finite"})["finite"] ==
         static_cast<int>(noisy_examples().size()));
 }
 
-TEST_CASE("observables are as many as described, and never infinite", "[fast][properties]") {
+TEST_CASE("a system has as many observables as it describes, and none is infinite",
+          "[fast][properties]") {
   CHECK(check_all(examples(), {"observables"})["observables"] ==
         static_cast<int>(examples().size()));
   CHECK(check_all(noisy_examples(), {"observables"})["observables"] ==
@@ -63,11 +64,12 @@ TEST_CASE("a stated Jacobian is the derivative of the right-hand side", "[fast][
   CHECK(check_all(examples(), {"Jacobian"})["Jacobian"] > 30);
 }
 
-TEST_CASE("the right-hand side of every gradient flow is that of its loss", "[fast][properties]") {
+TEST_CASE("the right-hand side of every gradient flow is minus its loss's gradient",
+          "[fast][properties]") {
   CHECK(check_all(examples(), {"gradient"})["gradient"] > 30);
 }
 
-TEST_CASE("formulas in lanes are those of each trajectory alone", "[fast][lanes][properties]") {
+TEST_CASE("formulas in lanes equal those of single trajectories", "[fast][lanes][properties]") {
   CHECK(check_all(examples(), {"lanes"})["lanes"] > 20);
   CHECK(check_all(noisy_examples(), {"lanes"})["lanes"] > 10);
 }
@@ -76,33 +78,34 @@ TEST_CASE("samples keep the invariants that noise is projected onto", "[fast][pr
   CHECK(check_all(noisy_examples(), {"noise projection"})["noise"] > 10);
 }
 
-TEST_CASE("stated invariants are kept to the integrator's tolerance",
+TEST_CASE("stated invariants are conserved to the integrator's tolerance",
           "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"invariants"})["invariant"] > 40);
 }
 
-TEST_CASE("a stated closed form is the solution, at the method's order",
+TEST_CASE("a method converges to a stated closed form at its order",
           "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"closed form"})["closed"] > 5);
 }
 
-TEST_CASE("a run that is cut resumes bit for bit", "[fast][numbers][properties]") {
+TEST_CASE("an interrupted run resumes bit for bit", "[fast][numbers][properties]") {
   CHECK(check_all(examples(), {"resuming"})["resuming"] == static_cast<int>(examples().size()));
 }
 
-TEST_CASE("a noisy run of any system that is cut resumes bit for bit",
+TEST_CASE("an interrupted noisy run of any system resumes bit for bit",
           "[fast][properties][noise]") {
   CHECK(check_all(noisy_examples(), {"resuming"})["resuming"] ==
         static_cast<int>(noisy_examples().size()));
 }
 
-TEST_CASE("every sampled model has the right-hand side for its mean", "[fast][properties][noise]") {
+TEST_CASE("samples of every model have the right-hand side as their mean",
+          "[fast][properties][noise]") {
   Counts held = check_all(noisy_examples(), {"mean of samples", "covariance"});
   CHECK(held["mean"] > 15);
   CHECK(held["covariance"] > 5);
 }
 
-TEST_CASE("a problem file gives its problem again", "[fast][properties]") {
+TEST_CASE("a problem file reproduces its problem", "[fast][properties]") {
   int with_one = 0;  // systems that are defined by their parameters have no problem file
   for (const Example& example : examples())
     with_one += systems().info(example.system).problem.empty() ? 0 : 1;
@@ -110,7 +113,7 @@ TEST_CASE("a problem file gives its problem again", "[fast][properties]") {
   CHECK(check_all(examples(), {"problem file"})["problem"] == with_one);
 }
 
-TEST_CASE("coordinates that are reduced, or that noise moves, follow the same flow",
+TEST_CASE("the flow is the same in reduced coordinates and in those for noise",
           "[slow][properties]") {
   Counts held = check_all(examples(), {"reduction", "noisy coordinates"});
   CHECK(held["reduction"] > 5);
@@ -123,8 +126,9 @@ TEST_CASE("methods converge to every system's flow at their orders", "[slow][pro
   CHECK(held["error"] > 120);
 }
 
-TEST_CASE("gradient descent goes to the flow at order 1 and to the second modified equation at 2",
-          "[slow][properties][noise]") {
+TEST_CASE(
+    "gradient descent converges to the flow at order 1 and to the second modified equation at 2",
+    "[slow][properties][noise]") {
   CHECK(check_all(noisy_examples(), {"gradient descent"})["gradient"] > 20);
 }
 

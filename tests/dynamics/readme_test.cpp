@@ -1,4 +1,4 @@
-// The whole system of dynamics/README.md, compiled from the page itself.
+// Compiles the system shown in dynamics/README.md from the page itself and runs it.
 
 #include <cmath>
 
@@ -8,7 +8,7 @@
 #include "popflow/sgd_driver.hpp"
 #include "support/catch.hpp"
 
-popflow::FunctionSystem double_well();  // from the page
+popflow::FunctionSystem double_well();  // code blocks of the page
 
 namespace popflow::test {
 namespace {
@@ -24,7 +24,7 @@ TEST_CASE("the system of the page runs", "[fast]") {
   made.system->capabilities().closed_form->closed_form(6, {&exact, 1});
   CHECK(flow.state()[0] == Approx(exact).epsilon(1e-7));
   REQUIRE(flow.events().size() == 1);
-  // The time at which the solution is 0.99.
+  // Time at which the solution is 0.99.
   const double x0 = 0.1;
   const double settled = -0.5 * std::log(x0 * x0 * (1 / (0.99 * 0.99) - 1) / (1 - x0 * x0));
   CHECK(flow.events()[0].time == Approx(settled).epsilon(1e-7));

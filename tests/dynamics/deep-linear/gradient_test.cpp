@@ -5,7 +5,7 @@
 #include "support/monte_carlo.hpp"
 #include "support/subject.hpp"
 
-// The flow and its samples against differences of the loss, and what the flow keeps.
+// Flow and samples compared with differences of the loss; conservation laws.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -33,7 +33,7 @@ MatrixXd product(const VectorXd& x) {
 
 const MatrixXd kTeacher = VectorXd((VectorXd(3) << 2, 1, 0.5).finished()).asDiagonal();
 
-/// Balances W_l W_l' - W_{l+1}' W_{l+1} of all layers.
+/// Returns the balances W_l W_l' - W_{l+1}' W_{l+1} of all layers.
 VectorXd balances(const VectorXd& x) {
   VectorXd all(x.size() - 9);
   for (Eigen::Index l = 0; l + 1 < x.size() / 9; ++l)
@@ -52,10 +52,10 @@ TEST_CASE("deep-linear: the flow is minus the gradient of the loss", "[fast][dee
     CHECK(s.loss(x) == Approx((kTeacher - product(x)).squaredNorm() / 2).epsilon(1e-13));
     CHECK((s.field("mode_strength", x) - product(x).diagonal()).norm() < 1e-14);
     CHECK(s.observe(x).at("imbalance") == Approx(balances(x).norm()).margin(1e-14));
-    // In each entry the loss is a polynomial of degree two, for which the formula is exact.
+    // The loss has degree two in each entry, so the difference formula is exact.
     const VectorXd by = gradient([&](const VectorXd& at) { return s.loss(at); }, x, 0.1);
     CHECK((s.rhs(x) + by).norm() < 1e-12 * by.norm());
-    // And the right-hand side one of degree two at most.
+    // The right-hand side has degree at most two in each entry, so its differences are exact too.
     const MatrixXd second = jacobian([&](const VectorXd& at) { return s.rhs(at); }, x, 0.1);
     MatrixXd stated = MatrixXd::Zero(x.size(), x.size());
     std::vector<double> in_time(x.size());

@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/subject.hpp"
 
-// The modes' own equation and its closed form, and random starts.
+// The modes' equation, its closed form, and random starts.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -20,7 +20,8 @@ Subject subject(const std::string& strengths, int layers, const std::string& sca
   return {"deep-linear", words};
 }
 
-/// The time that da/dt = L a^(2 - 2/L) (s - a) takes from g^L to s/2: Simpson's rule in log a.
+/// Returns the time that da/dt = L a^(2 - 2/L) (s - a) takes from g^L to s/2, by Simpson's rule in
+/// log a.
 double half_time(double s, int layers, double g) {
   const double L = layers, from = L * std::log(g), h = (std::log(s / 2) - from) / 20'000;
   const auto slowness = [&](int i) {
@@ -34,7 +35,7 @@ double half_time(double s, int layers, double g) {
 
 }  // namespace
 
-TEST_CASE("deep-linear: plateaus that the time's rounding hides the end of are refused",
+TEST_CASE("deep-linear: plateaus whose end the rounding of t would hide are refused",
           "[fast][deep-linear]") {
   for (const int layers : {17, 20, 40})
     CHECK_THROWS_WITH(subject("4,2,1", layers, "0.03"),
@@ -52,7 +53,7 @@ TEST_CASE("deep-linear: two layers follow the sigmoid", "[fast][deep-linear]") {
   for (const double t : {0.0, 0.5, 1.0, 2.0, 4.0, 9.0}) {
     const FlowOf flow(s, t);
     ArrayXd expected = strengths / (1 + (strengths / g2 - 1) * (-2 * strengths * t).exp());
-    expected[3] = g2 / (1 + 2 * g2 * t);  // what it is for s = 0
+    expected[3] = g2 / (1 + 2 * g2 * t);  // limit for s = 0
     CHECK((s.field("mode_strength", flow.x).array() - expected).abs().maxCoeff() < 1e-9);
     VectorXd exact(flow.x.size());
     REQUIRE(s.system->capabilities().closed_form);
@@ -79,7 +80,7 @@ TEST_CASE("deep-linear: at any depth the modes are decoupled", "[fast][deep-line
     REQUIRE(flow.outcome == Outcome::Kind::reached);
     const std::vector<double> strengths = {2, 1.5, 0.7};
     for (std::size_t k = 0; k < 3; ++k) {
-      // One layer starts at 0.4, which is beyond half of 0.7.
+      // One layer starts at 0.4, beyond half of 0.7.
       const bool beyond = std::pow(0.4, layers) > strengths[k] / 2;
       if (beyond)
         CHECK_FALSE(flow.driver.passages()[k] > 0);
@@ -102,7 +103,7 @@ TEST_CASE("deep-linear: rosenbrock4 crosses the plateaus of many layers",
   REQUIRE(driver.advance(s.end).kind == Outcome::Kind::reached);
   for (std::size_t k = 0; k < 3; ++k)
     CHECK(driver.passages()[k] == Approx(half_time(4 / std::pow(2, k), 6, 0.1)).epsilon(1e-7));
-  // Learned modes limit explicit methods to steps below 1; the end is twice the last plateau.
+  // Explicit methods need steps below 1 once modes are learned; the end is twice the last plateau.
   CHECK(driver.statistics().accepted < 4000);
   CHECK(s.end == Approx(2 * driver.passages()[2]).epsilon(0.01));
 }
@@ -116,7 +117,7 @@ TEST_CASE("deep-linear: small random starts learn mode by mode, at predicted tim
     const MatrixXd W1 = start.head(36).reshaped<Eigen::RowMajor>(6, 6);
     const MatrixXd W2 = start.tail(36).reshaped<Eigen::RowMajor>(6, 6);
     const FlowOf flow(s, 60, 1e-10, 1e-10);
-    MatrixXd taken(6, 0);  // the directions of the hidden layer occupied by stronger modes
+    MatrixXd taken(6, 0);  // stronger modes occupy these directions of the hidden layer
     double before = 0;
     for (Eigen::Index k = 0; k < 4; ++k) {
       const double strength = std::pow(2, 2 - k),

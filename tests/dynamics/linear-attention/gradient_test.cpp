@@ -6,7 +6,7 @@
 #include "support/monte_carlo.hpp"
 #include "support/subject.hpp"
 
-// The flow and its samples against the layer itself: prompts drawn pair by pair, all its weights.
+// Flow and samples compared with the layer itself: prompts drawn pair by pair, and all weights.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -23,12 +23,13 @@ Subject full(const std::string& pairs = "4", const std::string& tested = "9") {
            "--coordinates", "full"}};
 }
 
-/// A state away from the diagonal and from balance.
+/// Returns a state that is neither diagonal nor balanced.
 VectorXd somewhere() {
   return (VectorXd(10) << 0.8, 0.5, 0.2, -0.1, 0.1, 0.3, 0.4, -0.2, 0.1, 0.6).finished();
 }
 
-/// The tokens of a prompt, a column each, the query at last with its label in place of the 0.
+/// Returns a prompt's tokens as columns. The last one is the query, with its label in place of the
+/// 0.
 MatrixXd draw_prompt(RandomStream& random, Eigen::Index pairs) {
   MatrixXd prompt(kD + 1, pairs + 1);
   const VectorXd task = normals(random, kD);
@@ -39,8 +40,8 @@ MatrixXd draw_prompt(RandomStream& random, Eigen::Index pairs) {
   return prompt;
 }
 
-/// Minus the gradient of (prediction - label)^2 / 2 by W^PV and W^KQ, where U = W^KQ_11 and
-/// u = w^PV_22 are all that is not 0; then the loss.
+/// Returns minus the gradient of (prediction - label)^2 / 2 by W^PV and W^KQ, then the loss. Only U
+/// = W^KQ_11 and u = w^PV_22 are nonzero.
 VectorXd whole_layer(const VectorXd& x, MatrixXd prompt) {
   MatrixXd PV = MatrixXd::Zero(kD + 1, kD + 1), KQ = PV;
   PV(kD, kD) = x[0];
@@ -59,7 +60,7 @@ VectorXd whole_layer(const VectorXd& x, MatrixXd prompt) {
   return out;
 }
 
-/// Gradient for the part of the matrix that the state holds.
+/// Returns the gradient for the entries of the matrix that the state holds.
 VectorXd of_state(const VectorXd& x, const MatrixXd& prompt) {
   const VectorXd all = whole_layer(x, prompt);
   const Eigen::Index side = kD + 1;
@@ -76,10 +77,10 @@ TEST_CASE("linear-attention: the flow is minus the gradient of the loss",
           "[fast][linear-attention]") {
   const Subject subject = full();
   const VectorXd x = somewhere();
-  // The loss is a polynomial of degree four, for which the formula of order four is exact.
+  // The loss has degree four, so differences of order four are exact.
   const VectorXd by = gradient([&](const VectorXd& at) { return subject.loss(at); }, x, 0.05);
   CHECK((subject.rhs(x) + by).norm() < 1e-12 * by.norm());
-  // The loss as traces of full matrices.
+  // Compare the loss with a formula of traces of full matrices.
   const MatrixXd L = kLambda.asDiagonal(), I = MatrixXd::Identity(kD, kD);
   const auto traces = [&](double pairs) {
     const MatrixXd Gamma = (1 + 1 / pairs) * L + L.trace() / pairs * I;
@@ -93,8 +94,8 @@ TEST_CASE("linear-attention: the flow is minus the gradient of the loss",
 }
 
 TEST_CASE("linear-attention: the flow is that of the whole layer", "[fast][linear-attention]") {
-  // 500 000 prompts: the mean gradient by all 32 weights and the mean loss within 5 standard
-  // errors. The weights that the state does not hold have none.
+  // 500 000 prompts: the mean gradient by all 32 weights and the mean loss lie within 5 standard
+  // errors. Weights outside the state have zero mean gradient.
   const Subject subject = full();
   const VectorXd x = somewhere() / 2, flow = subject.rhs(x);
   const Eigen::Index side = kD + 1;
@@ -113,10 +114,10 @@ TEST_CASE("linear-attention: the flow is that of the whole layer", "[fast][linea
   CHECK(mean.standard_error().maxCoeff() < 0.02 * kWiderErrors * flow.cwiseAbs().maxCoeff());
 }
 
-TEST_CASE("linear-attention: samples have the law of prompts drawn pair by pair",
+TEST_CASE("linear-attention: samples have the distribution of prompts drawn pair by pair",
           "[fast][linear-attention][noise]") {
-  // First and second moments of the gradient, and of its bounded function tanh, which sees the
-  // rest of the law: 100 000 of each kind, differences within 5 standard errors.
+  // Compares first and second moments of the gradient and of its tanh, which is bounded and depends
+  // on the whole distribution. 100 000 samples of each kind; differences within 5 standard errors.
   for (const Eigen::Index pairs : {1, 4}) {
     const Subject subject = full(std::to_string(pairs));
     const VectorXd x = somewhere();

@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/subject.hpp"
 
-// Limit and conserved quantities of the flow, and its reduction to the diagonal.
+// Limit and conserved quantity of the flow, and its reduction to diagonal matrices.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -59,20 +59,20 @@ TEST_CASE("linear-attention: the limit of Theorem 4.1", "[fast][linear-attention
   }
 }
 
-TEST_CASE("linear-attention: the balance is kept", "[fast][linear-attention]") {
+TEST_CASE("linear-attention: the balance is conserved", "[fast][linear-attention]") {
   Subject s = subject("1.3,0.7,0.4", "4",
                       {"--coordinates", "full", "--start", "random", "--init-scale", "0.7"});
   CHECK(s.observe(s.start()).at("balance") == Approx(0).margin(1e-15));
   const FlowOf flow(s, s.end);
   CHECK(std::abs(s.observe(flow.x).at("balance")) < 1e-10);
-  // Also if the quantity is not 0, its derivative along the flow is 0.
+  // The balance's derivative along the flow is 0 also at states where the balance is not 0.
   VectorXd x = s.start();
   x[0] += 0.4;
   const VectorXd f = s.rhs(x);
   CHECK(std::abs(x.tail(9).dot(f.tail(9)) - x[0] * f[0]) < 1e-15);
 }
 
-TEST_CASE("linear-attention: the diagonal moves as it does in the full matrix",
+TEST_CASE("linear-attention: diagonal coordinates follow the flow of the full matrix",
           "[fast][linear-attention]") {
   Subject reduced = subject("2,1,0.5,0.25", "6");
   Subject whole = subject("2,1,0.5,0.25", "6", {"--coordinates", "full"});
@@ -86,7 +86,7 @@ TEST_CASE("linear-attention: the diagonal moves as it does in the full matrix",
     for (const auto& [name, value] : a)
       CHECK(value == Approx(b.at(name)).epsilon(1e-8).margin(1e-9));
   }
-  // Equal variances: two numbers, since all of the diagonal is one.
+  // Equal variances leave two numbers, since all entries of the diagonal are equal.
   Subject even = subject("0.7,0.7,0.7", "6");
   const FlowOf flow(even, 30);
   CHECK(flow.x[1] == flow.x[2]);
