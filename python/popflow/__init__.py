@@ -7,8 +7,8 @@
     run.time_of.boosted
 
 The package runs the program `popflow` and opens its files as xarray objects. `popflow.systems`
-says what there is, `help(popflow.systems.scb.run)` with which options; `popflow.analysis` makes
-numbers of maps.
+lists the systems, and `help(popflow.systems.scb.run)` the options of one. `popflow.analysis` turns
+maps into numbers with uncertainties, and `popflow.model` makes a system from a loss.
 """
 
 from . import needs as _needs  # first: tells what is missing
@@ -46,11 +46,13 @@ del _accessors, _needs
 
 
 def __getattr__(name: str) -> object:
-    if name == "analysis":  # its fits load SciPy, which most sessions do without
+    from .missing import SUBPACKAGES, attribute_error
+    if name in SUBPACKAGES:
         from importlib import import_module
-        return import_module(".analysis", __name__)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        return import_module(f".{name}", __name__)
+    raise attribute_error(__name__, name, __dir__())
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "analysis"])
+    from .missing import SUBPACKAGES
+    return sorted([*__all__, *SUBPACKAGES])

@@ -11,6 +11,7 @@ import xarray
 
 from .errors import InputError
 from .files import open_file
+from .missing import attribute_error
 
 # Names of the questions in the printed table.
 QUESTIONS = {"range": "mean", "depth": "geometric mean", "share": "share of runs",
@@ -94,3 +95,7 @@ def cell(one: xarray.Dataset) -> str:
     unit: dict[str, Any] = {"share": (0.01, " points"), "depth": (1, " times")}
     scale, named = unit.get(str(one.question.values), (1, ""))
     return f"{verdict}: {middle / scale:.2g} [{low / scale:.2g}, {high / scale:.2g}]{named}"
+
+
+def __getattr__(name: str) -> Any:
+    raise attribute_error(__name__, name, ["Comparison"])
