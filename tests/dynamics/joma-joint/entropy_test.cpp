@@ -1,5 +1,5 @@
-// The attention's entropy and its rate against their definitions, and that what is remembered of a
-// state is what would be computed there.
+// Entropy of the attention and its rate against their definitions; results remembered for a state
+// against fresh ones.
 
 #include <cmath>
 #include <limits>
@@ -30,7 +30,7 @@ double slow_entropy(const MatrixXd& B, const VectorXd& p) {
   return mean;
 }
 
-/// Derivative by s of the entropy of e^(s rate_l) b_l at s = 0, with the sizes of its terms.
+/// Derivative by s of the entropy of e^(s rate_l) b_l at s = 0, and the sum of its terms' sizes.
 Entropy slow_rate(const MatrixXd& B, const VectorXd& p, const VectorXd& rates) {
   Entropy all;
   for (Index c = 0; c < B.rows(); ++c) {
@@ -68,12 +68,12 @@ TEST_CASE("the attention's entropy and its rate agree with their definitions",
       CHECK(found.value == Approx(slow_entropy(B, p)).epsilon(1e-13).margin(1e-15));
       CHECK(found.rate == Approx(slow.rate).margin(1e-13 * slow.rate_size));
       CHECK(found.rate_size == Approx(slow.rate_size).epsilon(1e-13));
-      CHECK(attention_entropy(B, p, pool()) == found.value);  // one is remembered for the other
+      CHECK(attention_entropy(B, p, pool()) == found.value);  // both functions remember the result
     }
   }
 }
 
-TEST_CASE("a class without weight has no entropy, and one that attends to nothing no number",
+TEST_CASE("a class of weight 0 adds no entropy, and a class without attention makes it NaN",
           "[fast][joma-joint]") {
   MatrixXd B = MatrixXd::Constant(2, 4, 0.25);
   B.row(1).setZero();
@@ -84,7 +84,7 @@ TEST_CASE("a class without weight has no entropy, and one that attends to nothin
   CHECK(std::isnan(attention_entropy(B, VectorXd::Constant(2, 0.5), pool())));
 }
 
-// ---- from the logits alone
+// ---- entropy from logits alone
 
 VectorXd normals(RandomStream& random, Index n, double size) {
   VectorXd x(n);
@@ -92,7 +92,7 @@ VectorXd normals(RandomStream& random, Index n, double size) {
   return x;
 }
 
-TEST_CASE("the entropy from the logits alone is off by less than it says", "[fast][joma-joint]") {
+TEST_CASE("the entropy from logits alone errs by less than its error bound", "[fast][joma-joint]") {
   RandomStream random(12, Purpose::test);
   constexpr double kTemperature = 0.7;
   for (const AttentionKind kind :
@@ -121,9 +121,9 @@ TEST_CASE("the entropy from the logits alone is off by less than it says", "[fas
   }
 }
 
-TEST_CASE("the entropy from the logits alone is absent where gains have lost its digits",
+TEST_CASE("the entropy from logits alone is absent where the gains' rounding would spoil it",
           "[fast][joma-joint]") {
-  // The second class has but a token that lies far below the first class's.
+  // The only token of the second class has a logit far below that of the first class's token.
   const MatrixXd X = MatrixXd::Identity(2, 2);
   const QuickEntropy quick(X, VectorXd::Constant(2, 0.5), AttentionKind::softmax, 1, pool());
   const VectorXd z = Eigen::Vector2d(1000, 0);
@@ -143,7 +143,8 @@ TEST_CASE("evaluating a state does not depend on the states evaluated before",
     std::vector<double> regime;
     if (used->capabilities().switching) regime = used->first_regime();
     const auto size = static_cast<std::size_t>(first.size());
-    // Everything of x, the last question first: what the others have found is then not at hand.
+    // Asks for all values at `at`. Asking backwards finds no results that earlier questions
+    // remembered.
     const auto asked = [&](const JomaJoint& system, const VectorXd& at, bool backwards) {
       const StateView x(std::span<const double>(at.data(), size), regime);
       std::vector<double> velocity(size), events(4), heights(4);

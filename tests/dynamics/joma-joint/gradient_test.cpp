@@ -1,5 +1,5 @@
-// The right-hand side against the loss: differentiated numerically, averaged over all samples there
-// are, and averaged over drawn samples.
+// The right-hand side compared with the loss: its numerical derivative, and the mean of the
+// gradient over all samples and over drawn samples.
 
 #include <cmath>
 
@@ -27,7 +27,8 @@ VectorXd velocity(const JomaJoint& system, const Parameters& at) {
   return flat(parts(system, rhs(system, state_at(system, at), regime_at(system, at))));
 }
 
-/// Minus the mean gradient over whole samples, each a class with its distribution for a context.
+/// Minus the mean gradient over samples. Each sample is a class whose context is the class's
+/// distribution.
 VectorXd limit_of_long_contexts(const Problem& problem, const Parameters& at,
                                 const Variant& variant) {
   VectorXd mean = VectorXd::Zero(flat(at).size());
@@ -36,7 +37,7 @@ VectorXd limit_of_long_contexts(const Problem& problem, const Parameters& at,
   return mean;
 }
 
-/// Minus the exact mean gradient over contexts of a length.
+/// Minus the exact mean gradient over all contexts of a given length.
 VectorXd mean_of_contexts(const Problem& problem, int length, const Parameters& at,
                           const Variant& variant) {
   VectorXd mean = VectorXd::Zero(flat(at).size());
@@ -60,7 +61,7 @@ TEST_CASE("the joint flow is minus the gradient of its loss", "[fast][joma-joint
       const Problem problem = uneven_problem(6, 4, square ? 4 : 5, 0.8, 0.3, seed);
       const auto system = make_system(problem, variant);
       const Parameters at = start_of(problem);
-      // A kink within the formula's reach would show; none is that near.
+      // Differences would see a kink within their reach; here all kinks are farther away.
       if (variant.activation == Activation::relu)
         REQUIRE(hidden(problem, at, variant).cwiseAbs().minCoeff() > 0.002);
       const auto loss = [&](const VectorXd& x) {
@@ -72,7 +73,7 @@ TEST_CASE("the joint flow is minus the gradient of its loss", "[fast][joma-joint
   }
 }
 
-TEST_CASE("the joint flow is that of the model with distributions for contexts",
+TEST_CASE("the joint flow is the gradient flow of the model with distributions as contexts",
           "[fast][joma-joint]") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const double size = GENERATE(0.01, 0.8, 1.2);
@@ -92,7 +93,7 @@ TEST_CASE("the joint flow is that of the model with distributions for contexts",
 }
 
 TEST_CASE("the joint flow does not depend on how it is cut into tasks", "[fast][joma-joint]") {
-  // Several stretches of tokens, and groups of classes.
+  // Sizes that give several tasks: stretches of tokens, and groups of classes.
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
     const Variant variant{attention, Activation::identity, Backprop::stationary, 0.7, 0, false};
@@ -123,7 +124,7 @@ TEST_CASE("the joint flow does not depend on how it is cut into tasks", "[fast][
 
 TEST_CASE("softmax attention of classes with disjoint contexts keeps its digits",
           "[fast][joma-joint]") {
-  // e^(z/tau) of the second class is negligible relative to that of the first: 1e-400.
+  // The gain e^(z/tau) of the second class is negligible relative to the first class's: 1e-400.
   Problem problem = uneven_problem(4, 2, 2, 0.5, 0, 1);
   problem.X << 0.3, 0, 0.7, 0, 0, 0.4, 0, 0.6;
   const Variant variant{
@@ -160,13 +161,14 @@ TEST_CASE("the bias of a finite context is of order 1/length", "[fast][numbers][
                        variant.activation == Activation::identity &&
                        variant.backprop == Backprop::stationary;
     if (exact) continue;
-    if (variant.activation == Activation::relu) variant.smoothing = 0.5;  // no rate near a kink
+    if (variant.activation == Activation::relu)
+      variant.smoothing = 0.5;  // the order is lost near a kink
     INFO(describe(variant));
     const Problem problem = uneven_problem(3, 2, 2, 0.5, 0.5, 2);
     const Parameters at = start_of(problem);
     const VectorXd flow = velocity(*make_system(problem, variant), at);
     std::vector<double> lengths, biases;
-    // A tanh comes to that order later, as its third derivative is large.
+    // A tanh reaches this order at longer contexts, as its third derivative is large.
     const int shortest = variant.activation == Activation::tanh ? 150 : 75;
     for (const int length : {shortest, 2 * shortest, 4 * shortest}) {
       lengths.push_back(length);
@@ -179,9 +181,9 @@ TEST_CASE("the bias of a finite context is of order 1/length", "[fast][numbers][
 }
 
 TEST_CASE("the joint flow is the mean of drawn samples", "[fast][joma-joint]") {
-  // 100 000 samples at each of two states; every component of the mean gradient within 5 standard
-  // errors of the flow (no bias) or of the exact mean over contexts of 6 tokens (a bias). With
-  // another seed one of the 18 numbers of a case would be out with probability 1e-5.
+  // 100 000 samples at each of two states. Each component of the mean gradient lies within 5
+  // standard errors of the flow (no bias) or of the exact mean over contexts of 6 tokens (a bias).
+  // With another seed one of a case's 18 numbers would fail with probability 1e-5.
   const double size = GENERATE(0.3, 1.2);
   for (const Variant& variant : all_variants()) {
     if (variant.activation == Activation::square) continue;

@@ -1,5 +1,4 @@
-// Queries of noisy runs about heights, and the bounds that answer them, against the heights
-// themselves.
+// Event heights in noisy runs: cheap bounds and approximations against the exact heights.
 
 #include <Eigen/SVD>
 #include <cmath>
@@ -26,7 +25,7 @@ MatrixXd normals(RandomStream& random, Index rows, Index columns, double size) {
 
 Attention::Matrix view(const MatrixXd& V) { return {V.data(), V.rows(), V.cols()}; }
 
-TEST_CASE("bounds of the stable rank hold it, however V moves", "[fast][joma-joint]") {
+TEST_CASE("bounds of the stable rank hold however V moves", "[fast][joma-joint]") {
   RandomStream random(21, Purpose::test);
   for (const auto& [nodes, tokens] :
        {std::pair<Index, Index>(9, 72), {30, 500}, {100, 811}, {140, 150}}) {
@@ -42,7 +41,8 @@ TEST_CASE("bounds of the stable rank hold it, however V moves", "[fast][joma-joi
     CHECK(!bracket.at(view(start), pool()));
     bracket.make_reference(view(start), pool());
     int answers = 0;
-    // At random, or so that another direction overtakes the first, within those known and beyond.
+    // V moves at random, or so that another singular direction overtakes the first one. That
+    // direction is among the known ones (1, 3, 4) or beyond them (8).
     for (const Index towards : {-1, 1, 3, 4, 8}) {
       for (const double size : {0.0, 1e-6, 1e-4, 1e-2, 0.1, 1.0}) {
         INFO(nodes << " x " << tokens << ", towards " << towards << ", " << size);
@@ -59,7 +59,7 @@ TEST_CASE("bounds of the stable rank hold it, however V moves", "[fast][joma-joi
     }
     CHECK(answers >= 15);
     CHECK(!bracket.at(view(MatrixXd(start + 10 * direction(8))), pool()));
-    // Renewed, it knows what overtakes.
+    // After renewal the reference knows the direction that overtook.
     const MatrixXd elsewhere = start + first * direction(8);
     bracket.make_reference(view(elsewhere), pool());
     const auto bounds = bracket.at(view(elsewhere), pool());
@@ -69,13 +69,13 @@ TEST_CASE("bounds of the stable rank hold it, however V moves", "[fast][joma-joi
   }
 }
 
-TEST_CASE("references that answer too few questions are made ever less often",
+TEST_CASE("references that answer too few queries are renewed less and less often",
           "[fast][joma-joint]") {
   RandomStream random(22, Purpose::test);
   RankBracket bracket;
   int made = 0;
   for (int question = 0; question < 1000; ++question) {
-    const MatrixXd V = normals(random, 12, 100, 1);  // far from all others
+    const MatrixXd V = normals(random, 12, 100, 1);  // far from all previous ones
     CHECK(!bracket.at(view(V), pool()));
     bracket.make_reference(view(V), pool());
     made += bracket.seems_near(view(V)) ? 1 : 0;
@@ -102,7 +102,7 @@ Variant noisy(AttentionKind kind) {
   return variant;
 }
 
-TEST_CASE("a rough height decides like the height: within a range, below or above",
+TEST_CASE("a rough height lies within a range, below or above it exactly when the height does",
           "[fast][joma-joint]") {
   for (const AttentionKind kind :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
@@ -124,7 +124,8 @@ TEST_CASE("a rough height decides like the height: within a range, below or abov
   }
 }
 
-TEST_CASE("runs with noise find the events that heights alone would tell", "[slow][joma-joint]") {
+TEST_CASE("noisy runs find the same events with rough heights as with exact ones",
+          "[slow][joma-joint]") {
   std::size_t found = 0;
   for (const AttentionKind kind :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {

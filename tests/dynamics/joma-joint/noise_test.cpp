@@ -1,4 +1,4 @@
-// Sampled contexts against all contexts there are, and what single samples keep.
+// Sampled contexts compared with the mean over all contexts; conservation laws of single samples.
 
 #include <Eigen/QR>
 #include <cmath>
@@ -44,7 +44,8 @@ bool exactly_unbiased(const Variant& variant) {
          variant.activation == Activation::identity && variant.backprop == Backprop::stationary;
 }
 
-/// Mean of v over all contexts, and second moments along `directions` (in the order of the state).
+/// Exact mean of v over all contexts, and second moments along `directions` (in the order of the
+/// state).
 struct Exact {
   VectorXd mean, squares;
 };
@@ -63,15 +64,17 @@ Exact over_contexts(const JomaJoint& system, int length, const VectorXd& x,
 }
 
 TEST_CASE("sampled contexts have the moments of all contexts", "[fast][joma-joint][noise]") {
-  // 30 000 samples; all components of the mean, and second moments along six random directions,
-  // within 5 standard errors: with another seed one of the 2600 numbers would be out with
-  // probability 2e-3. Contexts of 5 tokens are drawn token by token, those of 75 by their numbers.
+  // 30 000 samples. All components of the mean, and second moments along six random directions, lie
+  // within 5 standard errors; with another seed one of the 2600 numbers would fail with probability
+  // 2e-3. Contexts of 5 tokens are drawn token by token, contexts of 75 by the numbers of their
+  // tokens.
   const int length = GENERATE(1, 5, 75);
   RandomStream random(4, Purpose::test);
   for (const Variant& of : all_variants()) {
     const Variant variant = noisy(of, length);
     INFO(describe(variant) << ", length " << length);
-    // A tanh saturates, and leaves a mean that is small beside its error.
+    // A tanh saturates at larger weights, and its mean is then small relative to its standard
+    // error.
     const double size = variant.activation == Activation::tanh ? 0.3 : 0.8;
     const Problem problem = uneven_problem(3, 2, 2, size, 0.5, 2);
     const auto system = make_system(problem, variant);
@@ -86,7 +89,7 @@ TEST_CASE("sampled contexts have the moments of all contexts", "[fast][joma-join
       mean.add(v);
       squares.add((directions.transpose() * v).array().square().matrix());
     }
-    // Components that a relu never lets move have zero error.
+    // Components that a relu never moves have standard error zero.
     CHECK(((mean.mean() - exact.mean).cwiseAbs() - 5 * mean.standard_error()).maxCoeff() < 1e-14);
     CHECK(((squares.mean() - exact.squares).cwiseAbs() - 5 * squares.standard_error()).maxCoeff() <
           1e-14);
@@ -97,11 +100,10 @@ TEST_CASE("sampled contexts have the moments of all contexts", "[fast][joma-join
   }
 }
 
-TEST_CASE(
-    "a sample is the gradient at the words of its stream: one for the class, then the tokens'",
-    "[fast][joma-joint][noise]") {
-  // 1500 tokens of a hundred kinds: more words than are drawn at a time. Contexts that have few of
-  // the tokens there are, and those that have most, are treated apart.
+TEST_CASE("a sample's stream gives one word for the class, then one word per token",
+          "[fast][joma-joint][noise]") {
+  // 1500 tokens of 100 kinds need more words than one draw provides. The code treats contexts with
+  // few of the kinds and contexts with most of them separately.
   const auto [tokens, length] =
       GENERATE(table<Index, int>({{5, 1}, {5, 2}, {5, 9}, {60, 9}, {100, 1500}}));
   for (const Variant& of : all_variants()) {
@@ -127,9 +129,9 @@ TEST_CASE(
 }
 
 TEST_CASE("the bias of sampled contexts falls as 1/length", "[fast][joma-joint][noise]") {
-  // Along the exact bias at 40 tokens: 200 000 samples at each length. length times the measured
-  // bias is the same but for terms of relative order 1/length; every one is 10 errors from zero,
-  // and is held to the exact one within 5.
+  // Projects on the exact bias at 40 tokens: 200 000 samples at each length. length times the bias
+  // is constant up to terms of relative order 1/length. Each measured bias is 10 standard errors
+  // from zero and within 5 of the exact one.
   const Variant variant{
       AttentionKind::softmax, Activation::identity, Backprop::cross_entropy, 0.7, 0, false};
   const Problem problem = uneven_problem(3, 2, 2, 1.2, 0, 2);
@@ -159,7 +161,7 @@ TEST_CASE("the bias of sampled contexts falls as 1/length", "[fast][joma-joint][
 }
 
 TEST_CASE("very long contexts give the flow", "[fast][joma-joint][noise]") {
-  // Then one sample per class is enough.
+  // One sample per class is enough for very long contexts.
   for (const Variant& of : all_variants()) {
     const Variant variant = noisy(of, std::int64_t{1} << 52);
     INFO(describe(variant));
@@ -177,7 +179,7 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
   const int length = GENERATE(30, 300);
   Workers four(4);
   for (const Variant& of : all_variants()) {
-    // Enough samples and tokens for several tasks, of contexts that have few of the tokens or most.
+    // Enough samples and tokens for several tasks; contexts have few of the tokens or most of them.
     const Variant variant = noisy(of, length);
     INFO(describe(variant) << ", length " << length);
     const Problem problem = uneven_problem(300, 7, 7, 0.5, 0.5, 2);
@@ -193,7 +195,7 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
     const VectorXd together = sampled(*system, x, 50, weights);
     CHECK((together - sum).cwiseAbs().maxCoeff() < 1e-12);
     CHECK(sampled(threaded, x, 50, weights) == together);
-    // Onto the state itself, as SGD takes its steps.
+    // SGD adds samples to the state itself.
     VectorXd moved = x;
     system->add_sampled(view(moved), 0, {7, Purpose::test, 0, 50}, weights, view(moved));
     CHECK((moved - x - together).cwiseAbs().maxCoeff() < 1e-12);
@@ -201,8 +203,8 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
 }
 
 TEST_CASE("a batch has the same bits in any order of requests", "[fast][joma-joint][noise]") {
-  // Batches one after the other, of which some are drawn ahead; the same again, as along a stretch
-  // of an SDE's path; steps back and ahead; another number of samples; another state.
+  // Consecutive batches, some of which are drawn ahead; one batch twice, as along an SDE's path;
+  // steps back and ahead; another run; another number of samples.
   struct Question {
     std::uint32_t run;
     std::uint64_t first;
@@ -242,10 +244,10 @@ TEST_CASE("a batch has the same bits in any order of requests", "[fast][joma-joi
   }
 }
 
-TEST_CASE("a context without the most attended tokens attends to its own",
+TEST_CASE("a context without the most attended tokens attends to its own tokens",
           "[fast][joma-joint][noise]") {
-  // Logits so far apart that the exponentials of all of a context's tokens vanish beside the
-  // largest of all.
+  // Logits so far apart that the exponentials of a context's tokens underflow relative to the
+  // largest exponential.
   const auto [tokens, length] = GENERATE(table<Index, int>({{5, 3}, {60, 9}}));
   const Variant variant =
       noisy({AttentionKind::softmax, Activation::identity, Backprop::cross_entropy, 0.7, 0, false},
@@ -264,7 +266,7 @@ TEST_CASE("a context without the most attended tokens attends to its own",
     const DiscreteDistribution context = table(problem.X.col(sample.of_class));
     for (int n = 0; n < length; ++n) sample.context[context(random())] += 1.0 / length;
     far += sample.context[0] > 0 ? 0 : 1;
-    // The first of its tokens has all attention.
+    // The first of the context's tokens has all attention.
     Index attended = 0;
     while (!(sample.context[attended] > 0)) ++attended;
     const Parameters at = parts(*system, x);
@@ -279,7 +281,7 @@ TEST_CASE("a context without the most attended tokens attends to its own",
   CHECK(far > 5);
 }
 
-TEST_CASE("every single sample conserves the quantities on which noise is projected",
+TEST_CASE("every single sample lies in the space on which noise is projected",
           "[fast][joma-joint][noise]") {
   for (const Variant& of : all_variants()) {
     for (const Index nodes : {1, 3, 4, 6}) {
@@ -291,7 +293,7 @@ TEST_CASE("every single sample conserves the quantities on which noise is projec
       for (auto column : problem.X.colwise()) column /= column.sum();
       if (nodes == 6) problem.p << 0.5, 0, 0.3, 0.2;  // a class that is never drawn
       const auto system = make_system(problem, variant);
-      // Samples at several states, since at one a relu hides some directions.
+      // Samples at several states, since a relu hides some directions at each state.
       RandomStream random(5, Purpose::test);
       constexpr Index kStates = 20;
       constexpr Index kSamples = 20;
@@ -310,7 +312,7 @@ TEST_CASE("every single sample conserves the quantities on which noise is projec
         CHECK((projected - v).cwiseAbs().maxCoeff() < 1e-12);
         span.col(i) = v;
       }
-      // Noise is projected on all that samples span, and on no more.
+      // The projection's space is the span of all samples, and no larger.
       MatrixXd projection = MatrixXd::Identity(span.rows(), span.rows());
       for (auto column : projection.colwise())
         system->project_noise({}, {column.data(), static_cast<std::size_t>(column.size())});
@@ -331,8 +333,10 @@ TEST_CASE("every single sample conserves the quantities on which noise is projec
   }
 }
 
-TEST_CASE("discrete steps keep sums, and move the quadratic invariants one way at order eta",
-          "[fast][joma-joint][noise]") {
+TEST_CASE(
+    "discrete steps conserve sums, and their drift of quadratic invariants has one sign and order "
+    "eta",
+    "[fast][joma-joint][noise]") {
   const Problem problem = uneven_problem(6, 4, 4, 0.5, 1.5, 2);
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
@@ -361,11 +365,11 @@ TEST_CASE("discrete steps keep sums, and move the quadratic invariants one way a
           const VectorXd change = invariant(next) - invariant(x);
           const VectorXd square = move.V.rowwise().squaredNorm();
           if (attention == AttentionKind::exponential) {
-            // Exactly, sample by sample: the first-order terms cancel.
+            // Exact for every sample, since the first-order terms cancel.
             CHECK((change + square / (2 * variant.temperature)).cwiseAbs().maxCoeff() < 1e-14);
           } else if (attention == AttentionKind::linear) {
             CHECK((change - (move.z.cwiseAbs2() - square)).cwiseAbs().maxCoeff() < 1e-14);
-            CHECK(change.maxCoeff() <= 1e-15);  // as long as z^2 > sum_k v_k^2
+            CHECK(change.maxCoeff() <= 1e-15);  // holds while z^2 > sum_k v_k^2
           }
           x = next;
         }
@@ -391,7 +395,7 @@ TEST_CASE("discrete steps keep sums, and move the quadratic invariants one way a
   }
 }
 
-TEST_CASE("with noise a sharp relu has no sides, and no slope at zero",
+TEST_CASE("with noise a sharp relu has no switching regime, and slope 0 at zero",
           "[fast][joma-joint][noise]") {
   Problem problem = uneven_problem(4, 3, 3, 0.5, 0, 2);
   const Variant variant{
@@ -411,7 +415,7 @@ TEST_CASE("with noise a sharp relu has no sides, and no slope at zero",
   CHECK(sampled(*flat, zero, 0, {1.0, 1.0}).norm() == 0);
 }
 
-TEST_CASE("integrated coordinates refuse noise, with the reason", "[fast][joma-joint][noise]") {
+TEST_CASE("integrated coordinates refuse noise and say why", "[fast][joma-joint][noise]") {
   const Problem problem = uneven_problem(4, 3, 3, 0.1, 1, 2);
   Variant variant = noisy({}, 10);
   variant.integrated = true;

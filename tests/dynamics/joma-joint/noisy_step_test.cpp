@@ -1,4 +1,4 @@
-// Steps along the flow and samples at once, against the two one after the other.
+// Combined steps along flow and samples, compared with the two one after the other.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ Variant noisy(std::int64_t length) {
   return variant;
 }
 
-/// System that steps one sample at a time.
+/// System without combined steps: the driver adds the flow's step and the samples separately.
 class Apart : public JomaJoint {
  public:
   using JomaJoint::JomaJoint;
@@ -47,10 +47,10 @@ VectorXd moved_apart(const JomaJoint& system, VectorXd x, double h, const Sample
   return x + move;
 }
 
-TEST_CASE("a step at once has the bits of the flow's and the samples'",
+TEST_CASE("a combined step has the same bits as separate steps of flow and samples",
           "[fast][joma-joint][noise]") {
-  // Nodes and samples that are fewer than eight, whole eights or neither; contexts drawn token by
-  // token or by their numbers.
+  // Nodes and samples number fewer than eight, a multiple of eight or neither. Contexts are drawn
+  // token by token or by the numbers of their tokens.
   const auto [tokens, classes, samples, length] =
       GENERATE(table<Index, Index, std::size_t, std::int64_t>({{1, 1, 1, 3},
                                                                {3, 2, 1, 5},
@@ -64,7 +64,8 @@ TEST_CASE("a step at once has the bits of the flow's and the samples'",
   const Problem problem = uneven_problem(tokens, classes, classes, 0.8, 0.5, 2);
   const auto system = make_system(problem, noisy(length));
   VectorXd x = state_at(*system, start_of(problem));
-  // A stretch of a path, the next one, one of another run and of more samples, and back.
+  // One stretch of a path twice, the next one, another run, another run with more samples, and
+  // back.
   for (const Samples& asked : std::vector<Samples>{{0, 0, samples},
                                                    {0, 0, samples},
                                                    {0, samples, samples},
@@ -83,7 +84,7 @@ TEST_CASE("a step at once has the bits of the flow's and the samples'",
   }
 }
 
-TEST_CASE("no step is taken at once where a context lacks the most attended tokens",
+TEST_CASE("a combined step is refused where a context lacks the most attended tokens",
           "[fast][joma-joint][noise]") {
   const Problem problem = uneven_problem(5, 3, 3, 0.5, 0.5, 2);
   const auto system = make_system(problem, noisy(3));
@@ -102,9 +103,9 @@ TEST_CASE("no step is taken at once where a context lacks the most attended toke
   CHECK(taken < 18);
 }
 
-TEST_CASE("runs of an SDE that steps at once have the bits of others",
+TEST_CASE("runs of an SDE have the same bits with and without combined steps",
           "[fast][joma-joint][noise]") {
-  // Logits that drift apart: steps are taken at once until they have.
+  // Logits drift apart, and combined steps are taken until they have.
   const double far = GENERATE(0, 1200);
   const std::int64_t coarsen = GENERATE(1, 3);
   Problem problem = uneven_problem(6, 4, 4, 0.3, 0.5, 2);
@@ -128,7 +129,7 @@ TEST_CASE("runs of an SDE that steps at once have the bits of others",
   CHECK(one->statistics().accepted == other->statistics().accepted);
 }
 
-TEST_CASE("only small problems and their variant step at once", "[fast][joma-joint][noise]") {
+TEST_CASE("only small problems of one variant take combined steps", "[fast][joma-joint][noise]") {
   const auto can = [](Index tokens, Index classes, const Variant& variant) {
     const Problem problem = uneven_problem(tokens, classes, classes, 0.3, 0.5, 2);
     return static_cast<bool>(make_system(problem, variant)->capabilities().sampled_steps);
@@ -143,7 +144,7 @@ TEST_CASE("only small problems and their variant step at once", "[fast][joma-joi
   }
   CHECK(can(64, 64, noisy(40)) == pays);
   CHECK_FALSE(can(200, 200, noisy(30)));
-  // Contexts that have few of the tokens, and sums over blocks of tokens.
+  // Contexts with few of the tokens, and sums over blocks of tokens, have no combined steps.
   CHECK_FALSE(can(150, 9, noisy(30)));
   CHECK_FALSE(can(600, 2, noisy(1000)));
 }

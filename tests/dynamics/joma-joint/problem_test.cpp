@@ -1,4 +1,4 @@
-// Drawn problems, problem files, and what is refused.
+// Drawn problems, problem files, and refused options.
 
 #include <cmath>
 
@@ -28,7 +28,7 @@ Problem problem_of(const std::vector<std::string>& words) {
   return dynamic_cast<const JomaJoint&>(*made(words)).data();
 }
 
-TEST_CASE("drawn gaussian contexts are the paper's", "[fast][joma-joint]") {
+TEST_CASE("drawn gaussian contexts follow the paper's profile", "[fast][joma-joint]") {
   const Problem problem = problem_of({"--data", "gaussian"});
   REQUIRE(problem.X.rows() == 20);
   REQUIRE(problem.X.cols() == 20);
@@ -36,7 +36,8 @@ TEST_CASE("drawn gaussian contexts are the paper's", "[fast][joma-joint]") {
   for (Index c = 0; c < 20; ++c) {
     CHECK(problem.X.col(c).sum() == Approx(1).epsilon(1e-14));
     CHECK(problem.p[c] == Approx(0.05));
-    // Ratios of the profile, and noise below half of its largest entry, e^0.
+    // Compares the ratios of the profile; the noise is below half of the profile's largest entry,
+    // e^0.
     const auto profile = [&](Index l) {
       return std::exp(-std::pow(static_cast<double>(l) - static_cast<double>(c) / 2, 2) / 30);
     };
@@ -50,8 +51,9 @@ TEST_CASE("drawn gaussian contexts are the paper's", "[fast][joma-joint]") {
 }
 
 TEST_CASE("drawn dirichlet contexts are uniform on the simplex", "[fast][joma-joint]") {
-  // Entries of M = 4 have mean 1/4 and variance 3/80; of 20 000 columns the mean of a row has
-  // standard error 1.4e-3 and the variance's is about 3e-4. Five of them.
+  // Each entry of a column of M = 4 has mean 1/4 and variance 3/80. A row's mean over 20 000
+  // columns has standard error 1.4e-3, and its variance about 3e-4. The bounds are five standard
+  // errors.
   const Problem problem = problem_of({"--data", "dirichlet", "--tokens", "4", "--classes", "20000",
                                       "--nodes", "2", "--backprop", "stationary"});
   for (Index l = 0; l < 4; ++l) {
@@ -61,7 +63,8 @@ TEST_CASE("drawn dirichlet contexts are uniform on the simplex", "[fast][joma-jo
   }
 }
 
-TEST_CASE("starts are normals of the given size, determined by the seed", "[fast][joma-joint]") {
+TEST_CASE("starts are normal with the given size, and the seed determines them",
+          "[fast][joma-joint]") {
   const Problem one = problem_of({"--tokens", "100", "--init-scale", "0.5"});
   CHECK(std::sqrt(one.start.V.squaredNorm() / 2000) == Approx(0.5).epsilon(0.08));
   CHECK(std::abs(one.start.V.mean()) < 0.06);
@@ -71,7 +74,7 @@ TEST_CASE("starts are normals of the given size, determined by the seed", "[fast
   const Problem other = problem_of({"--tokens", "100", "--problem-seed", "2"});
   CHECK(other.start.V != one.start.V);
   CHECK(other.X != one.X);
-  // init-logit is 0, and 1 where attention is linear.
+  // The initial logit is 0, and 1 for linear attention.
   CHECK(problem_of({"--attention", "linear", "--init-scale", "0"}).start.z == VectorXd::Ones(20));
   CHECK(problem_of({"--init-scale", "0"}).start.z.isZero(0));
   CHECK(problem_of({"--init-scale", "0", "--init-logit", "-2"}).start.z ==
@@ -106,7 +109,7 @@ TEST_CASE("all datasets of a problem file are read", "[fast][joma-joint]") {
   CHECK(x[9] == -1);
 }
 
-TEST_CASE("a problem file without a start gets a drawn one", "[fast][joma-joint]") {
+TEST_CASE("a problem file without a start gets a random start", "[fast][joma-joint]") {
   const ScratchFolder folder;
   const std::string path = folder.file("problem.h5");
   Hdf5Writer(path).dataset("X", {2, 3}, std::vector<double>{0.1, 0.2, 0.3, 0.9, 0.8, 0.7});
@@ -117,7 +120,7 @@ TEST_CASE("a problem file without a start gets a drawn one", "[fast][joma-joint]
   CHECK(problem_of({"--problem", path, "--nodes", "5", "--backprop", "stationary"}).nodes() == 5);
 }
 
-TEST_CASE("a wrong problem file is refused by dataset and entry", "[fast][joma-joint]") {
+TEST_CASE("the message about a wrong problem file names dataset and entry", "[fast][joma-joint]") {
   struct Wrong {
     std::string dataset;
     std::vector<hsize_t> shape;
@@ -160,7 +163,7 @@ TEST_CASE("a wrong problem file is refused by dataset and entry", "[fast][joma-j
   CHECK_THROWS_WITH(made({"--problem", path}), Contains("holds no dataset X"));
 }
 
-TEST_CASE("refused runs are given the reason", "[fast][joma-joint]") {
+TEST_CASE("a refusal says the reason", "[fast][joma-joint]") {
   const auto refused = [](const std::vector<std::string>& words, const std::string& reason) {
     INFO(reason);
     CHECK_THROWS_AS(made(words), UsageError);
@@ -172,7 +175,7 @@ TEST_CASE("refused runs are given the reason", "[fast][joma-joint]") {
           "needs z^2 > sum_k v_k^2");
   refused({"--tokens", "1e9", "--classes", "1e6"}, "1000000000 tokens");
   refused({"--tokens", "1e15", "--classes", "1e15"}, "tokens");
-  // A third of the memory for every copy of X, of which there are more than three.
+  // One copy of X takes a third of the memory, and a run needs more than three copies.
   const double columns = std::ceil(physical_memory() / 8 / 3 / 1000);
   refused({"--tokens", "1000", "--classes", shortest(columns), "--nodes", "1", "--backprop",
            "stationary"},
@@ -194,7 +197,7 @@ TEST_CASE("refused runs are given the reason", "[fast][joma-joint]") {
   CHECK_NOTHROW(made({"--attention", "linear", "--temperature", "3"}));
 }
 
-TEST_CASE("the default end is on the reference page", "[fast][joma-joint]") {
+TEST_CASE("the default end is the one on the reference page", "[fast][joma-joint]") {
   CHECK(made({})->default_end() == 200);
   CHECK(made({"--backprop", "stationary"})->default_end() == 100);
   CHECK(made({"--activation", "square"})->default_end() == 1000);

@@ -1,4 +1,4 @@
-// The relu's kinks: which surfaces are slid along, and the flow along them.
+// Kinks of the relu: along which surfaces the flow slides, and how it moves there.
 
 #include <cmath>
 
@@ -33,7 +33,7 @@ StateView view(const VectorXd& x, const Regime& sides) {
   return {std::span(x.data(), static_cast<std::size_t>(x.size())), sides};
 }
 
-/// V, r, z whether z is integrated or not.
+/// V, r and z in any coordinates: z is part of the state or integrated.
 Parameters parameters(const JomaJoint& system, const VectorXd& x, const Regime& sides) {
   const Index M = system.data().tokens();
   const Index K = system.data().nodes();
@@ -41,8 +41,8 @@ Parameters parameters(const JomaJoint& system, const VectorXd& x, const Regime& 
           system.logits(view(x, sides))};
 }
 
-/// Number of entries of h that slide, the largest |h| of those, and whether all others are on the
-/// side that the regime says.
+/// Number of entries of h that slide, the largest |h| among them, and whether all other entries are
+/// on the side that the regime records.
 struct Sliding {
   int sliding = 0;
   double off = 0;
@@ -67,19 +67,20 @@ Sliding inspect(const JomaJoint& system, const FlowRun& run) {
   return seen;
 }
 
-/// Problem that slides along several surfaces at once in every variant, and starts far from kinks
-/// that push away (k = c): within eps of those a smooth relu may go to the other side.
+/// Problem that slides along several surfaces at once in every variant. It starts far from
+/// repelling kinks (k = c): within eps of such a kink a smooth relu may go to the other side.
 Problem sliding_problem() { return uneven_problem(9, 6, 6, 0.3, 1.2, 19); }
 
-/// The end time: exp attention blows up under a drive that never ends.
+/// Returns the end time: exp attention blows up under a drive that never ends.
 double end_of(const Variant& variant) {
   return variant.attention == AttentionKind::exponential ? 2 : 6;
 }
 
-TEST_CASE("a force in a box has its equilibrium where it is pushed", "[fast][joma-joint]") {
+TEST_CASE("the equilibrium of a force in a box satisfies the box's conditions",
+          "[fast][joma-joint]") {
   RandomStream random(1, Purpose::test);
   for (int trial = 0; trial < 300; ++trial) {
-    // The matrix has low rank in half of the trials, so that some entries are not determined.
+    // In half of the trials the matrix has low rank, so that some entries are undetermined.
     const Index n = 1 + static_cast<Index>(random.below(12));
     const Index rank = trial % 2 == 0 ? n + 2 : (n + 1) / 2;
     MatrixXd root(rank, n);
@@ -91,7 +92,10 @@ TEST_CASE("a force in a box has its equilibrium where it is pushed", "[fast][jom
       upper[i] = trial % 5 == 0 && i == 0 ? 0.0 : random.uniform();
       guess[i] = random.normal();
     }
-    if (rank <= n / 2 + 1) a = root.transpose() * (root * a);  // in the range: a rest exists inside
+    if (rank <= n / 2 + 1)
+      a = root.transpose() *
+          (root *
+           a);  // `a` is in the matrix's range, so that an equilibrium exists without the box
     const Equilibrium rest = equilibrium_in_box(A, a, upper, guess);
     const VectorXd force = a - A * rest.mu;
     INFO("trial " << trial);
@@ -110,7 +114,7 @@ TEST_CASE("a force in a box has its equilibrium where it is pushed", "[fast][jom
   }
 }
 
-TEST_CASE("slides stay on their surfaces, and all other entries on their side",
+TEST_CASE("sliding entries stay on their surfaces, and all others on their side",
           "[fast][joma-joint]") {
   for (const Variant& variant : relu_variants()) {
     INFO(describe(variant));
@@ -130,7 +134,7 @@ TEST_CASE("slides stay on their surfaces, and all other entries on their side",
   }
 }
 
-TEST_CASE("along a slide phi' lies in [0,1] and h stands still", "[fast][joma-joint]") {
+TEST_CASE("along a sliding surface phi' lies in [0,1] and h does not move", "[fast][joma-joint]") {
   for (const Variant& variant : relu_variants()) {
     INFO(describe(variant));
     const Problem problem = sliding_problem();
@@ -159,7 +163,7 @@ TEST_CASE("along a slide phi' lies in [0,1] and h stands still", "[fast][joma-jo
   }
 }
 
-TEST_CASE("a smooth relu tends to the sliding flow, with an error of order eps",
+TEST_CASE("the flow of a smooth relu converges to the sliding flow at order eps",
           "[fast][joma-joint]") {
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
@@ -187,7 +191,8 @@ TEST_CASE("a smooth relu tends to the sliding flow, with an error of order eps",
   }
 }
 
-TEST_CASE("tiny Euler steps on the relu itself tend to the sliding flow", "[fast][joma-joint]") {
+TEST_CASE("small Euler steps on the relu itself converge to the sliding flow",
+          "[fast][joma-joint]") {
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
     const Variant variant{attention, Activation::relu, Backprop::cross_entropy, 1, 0, false};
@@ -198,7 +203,8 @@ TEST_CASE("tiny Euler steps on the relu itself tend to the sliding flow", "[fast
     const Parameters exact = parts(*system, FlowRun(*system, {.rtol = 1e-10}, end).state());
     std::vector<double> steps, errors;
     for (const double dt : {4e-3, 2e-3, 1e-3, 5e-4}) {
-      // By the sampled model's own gradient at whole distributions: no sides, no slides.
+      // Uses the sampled model's gradient at each class's distribution, which knows neither regimes
+      // nor slides.
       Parameters at = start_of(problem);
       for (int i = 0; i < std::lround(end / dt); ++i) {
         Parameters sum{MatrixXd::Zero(9, 6), VectorXd::Zero(6), VectorXd::Zero(9)};
@@ -221,11 +227,11 @@ TEST_CASE("tiny Euler steps on the relu itself tend to the sliding flow", "[fast
   }
 }
 
-TEST_CASE("one surface is slid along with a theta known in closed form", "[fast][joma-joint]") {
-  // One token, so that attention is 1 and h_kc = u_k + r_k for both classes: with one class and two
-  // nodes, stationary, node 1 has g = -1/2. From h < 0 nothing moves it: it stays off. From h > 0
-  // it falls at dh/dt = 2 g = -1 to 0 and, since above 0 it is pushed down and below nothing moves,
-  // rests there with theta = 0.
+TEST_CASE("the slide along one surface has the theta of its closed form", "[fast][joma-joint]") {
+  // One token, so attention is 1, and h_kc = u_k + r_k for both classes. With one class, two nodes
+  // and stationary back-propagation, node 1 has g = -1/2. From h < 0 it does not move and stays
+  // off. From h > 0 it falls at dh/dt = 2 g = -1. At h = 0 it rests with theta = 0: above 0 it is
+  // pushed down, and below 0 nothing moves it.
   Problem problem;
   problem.X = MatrixXd::Ones(1, 1);
   problem.p = VectorXd::Ones(1);
@@ -237,19 +243,19 @@ TEST_CASE("one surface is slid along with a theta known in closed form", "[fast]
   variant.backprop = Backprop::stationary;
   const auto system = make_system(problem, variant);
   const Parameters at = parts(*system, FlowRun(*system, {}, 1).state());
-  // The first node continues at 1/2 each; the second fell by 0.15 each until t = 0.3.
+  // The first node continues at 1/2 each; the second one fell by 0.15 each until t = 0.3.
   CHECK(at.V(0, 0) == Approx(0.8).epsilon(1e-9));
   CHECK(at.r[0] == Approx(0.9).epsilon(1e-9));
   CHECK(at.V(0, 1) == Approx(0.05).epsilon(1e-9));
   CHECK(at.r[1] == Approx(-0.05).epsilon(1e-9));
 }
 
-TEST_CASE("a node pulled up by its class and down by another slides at known theta",
+TEST_CASE("a node pulled up by its class and down by another slides with the closed form's theta",
           "[fast][joma-joint]") {
-  // Two tokens with fixed attention (z has no effect at infinite temperature), classes seeing
-  // x_0 = (1,0), x_1 = (a, b), a + b = 1. Node 0: h_00 = v_0 + r, h_01 = a v_0 + b v_1 + r, weights
-  // w_0 = p_0/2 and w_1 = -p_1 theta/2. dh_01/dt = (a + 1) p_0/2 - (a^2 + b^2 + 1) p_1 theta/2, so
-  // theta = (a + 1) p_0 / ((a^2 + b^2 + 1) p_1) if that is below 1.
+  // Two tokens with fixed attention (z has no effect at infinite temperature). The classes see x_0
+  // = (1,0) and x_1 = (a, b) with a + b = 1. Node 0 has h_00 = v_0 + r, h_01 = a v_0 + b v_1 + r,
+  // and weights w_0 = p_0/2 and w_1 = -p_1 theta/2. Then dh_01/dt = (a + 1) p_0/2 - (a^2 + b^2 + 1)
+  // p_1 theta/2, so theta = (a + 1) p_0 / ((a^2 + b^2 + 1) p_1) if that is below 1.
   const double a = 0.3;
   const double b = 0.7;
   Problem problem;
@@ -257,13 +263,13 @@ TEST_CASE("a node pulled up by its class and down by another slides at known the
   problem.X << 1, a, 0, b;
   problem.p = Eigen::Vector2d(0.4, 0.6);
   problem.start.V.resize(2, 2);
-  problem.start.V << 0.5, -0.4, -1, -1;  // node 0, then a node that is off
+  problem.start.V << 0.5, -0.4, -1, -1;  // node 0, then a node that stays off
   problem.start.r = Eigen::Vector2d(0, -1);
   problem.start.z = VectorXd::Zero(2);
   Variant variant = kRelu;
   variant.backprop = Backprop::stationary;
   variant.temperature = 1e12;
-  // From h_01 = 0 on, or as near to it as rounding allows, it slides from the start.
+  // From h_01 = 0 (up to rounding) the node slides from the start.
   Problem on = problem;
   on.start.V(0, 1) = -0.5 * a / b;
   const auto at_once = make_system(on, variant);
@@ -273,7 +279,7 @@ TEST_CASE("a node pulled up by its class and down by another slides at known the
   const Parameters from_there = parts(*at_once, FlowRun(*at_once, {.rtol = 1e-11}, 1).state());
   CHECK(from_there.r[0] == Approx(0.2 - 0.3 * theta).epsilon(1e-9));
   const auto system = make_system(problem, variant);
-  // h_01 = -0.13 rises at (a + 1) p_0/2 = 0.26: the slide begins at t = 0.5.
+  // From h_01 = -0.13 it rises at (a + 1) p_0/2 = 0.26, so the slide begins at t = 0.5.
   const FlowRun before(*system, {.rtol = 1e-11}, 0.49);
   CHECK(inspect(*system, before).sliding == 0);
   const FlowRun run(*system, {.rtol = 1e-11}, 2.5);
@@ -284,9 +290,9 @@ TEST_CASE("a node pulled up by its class and down by another slides at known the
   CHECK(at.r[0] == Approx(2.5 * 0.2 - 2 * 0.3 * theta).epsilon(1e-9));
 }
 
-TEST_CASE("a slide ends upwards where theta passes 1, and draws h back until then",
+TEST_CASE("a slide ends upwards where theta exceeds 1, and attracts h before",
           "[fast][joma-joint]") {
-  // The two tokens of the test above with the first class heavier: theta would have to be 1.9.
+  // Uses the two tokens of the test above with a heavier first class: theta would have to be 1.9.
   Problem problem;
   problem.X.resize(2, 2);
   problem.X << 1, 0.3, 0, 0.7;
@@ -301,7 +307,7 @@ TEST_CASE("a slide ends upwards where theta passes 1, and draws h back until the
   const auto system = make_system(problem, variant);
   VectorXd x = state_at(*system, start_of(problem));
   Regime sides = regime_at(*system, start_of(problem));
-  double& side = sides.at(2);  // of node 0 and class 1
+  double& side = sides.at(2);  // entry of node 0 and class 1
   side = 2;
   std::vector<double> values(4);
   system->switch_functions(view(x, sides), 0, values);
@@ -317,8 +323,8 @@ TEST_CASE("a slide ends upwards where theta passes 1, and draws h back until the
   for (const double value : values) CHECK(value > 0);
 }
 
-TEST_CASE("surfaces with parallel gradients are slid along together", "[fast][joma-joint]") {
-  // Classes 1 and 2 have the same context: h_k1 = h_k2, a Gram matrix without an inverse.
+TEST_CASE("the flow slides along surfaces with parallel gradients together", "[fast][joma-joint]") {
+  // Classes 1 and 2 have the same context: h_k1 = h_k2, and the Gram matrix is singular.
   Problem problem = sliding_problem();
   problem.X.col(2) = problem.X.col(1);
   const auto system = make_system(problem, kRelu);
@@ -341,13 +347,13 @@ TEST_CASE("surfaces with parallel gradients are slid along together", "[fast][jo
   CHECK(difference.cwiseAbs().maxCoeff() < 2e-4);
 }
 
-TEST_CASE("sliding runs of ordinary sizes end in few steps", "[fast][joma-joint]") {
+TEST_CASE("sliding runs of ordinary sizes take few steps", "[fast][joma-joint]") {
   struct Size {
     Index tokens, classes;
     double end;
     std::int64_t steps;
   };
-  // From V = r = 0, where phi' is 0, nothing moves.
+  // At V = r = 0, where phi' is 0, nothing moves.
   const auto dead = make_system(uneven_problem(5, 3, 3, 0, 0.2, 8), kRelu);
   const FlowRun dead_run(*dead, {}, 0);
   CHECK(rhs(*dead, dead_run.state(), dead_run.regime()).isZero(0));

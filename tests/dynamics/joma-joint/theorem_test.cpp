@@ -1,4 +1,4 @@
-// JoMA's theorem 1, the coordinates it allows, and exact solutions.
+// Theorem 1 of JoMA, the integrated coordinates that follow from it, and exact solutions.
 
 #include <Eigen/SVD>
 #include <boost/math/special_functions/erf.hpp>
@@ -28,7 +28,7 @@ std::vector<Variant> smooth_variants() {
   return all;
 }
 
-/// The invariant of each token, by its words.
+/// Returns the invariant of each token by the theorem's definition.
 VectorXd invariant(const Parameters& at, const Variant& variant, const VectorXd& bbar) {
   const VectorXd squares = at.V.rowwise().squaredNorm();
   if (variant.attention == AttentionKind::linear) return at.z.cwiseAbs2() - squares;
@@ -52,7 +52,7 @@ double correlation(const VectorXd& a, const VectorXd& b) {
   return x.dot(y) / std::sqrt(x.squaredNorm() * y.squaredNorm());
 }
 
-TEST_CASE("theorem 1's invariants are kept, and rk4 breaks them at its order",
+TEST_CASE("theorem 1's invariants are conserved, and rk4's error in them has its order",
           "[fast][joma-joint]") {
   const std::uint64_t seed = GENERATE(1, 2);
   for (const Variant& variant : smooth_variants()) {
@@ -60,7 +60,8 @@ TEST_CASE("theorem 1's invariants are kept, and rk4 breaks them at its order",
     INFO(describe(variant) << ", seed " << seed);
     const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, seed);
     const auto system = make_system(problem, variant);
-    // exp blows up, later where phi' is small; before that rk4's error must pass rounding.
+    // exp attention blows up, later where phi' is small. The end comes before that, but late enough
+    // that rk4's error exceeds rounding.
     const bool slow =
         variant.activation == Activation::gelu || variant.activation == Activation::silu;
     const double end = variant.attention == AttentionKind::linear ? 3 : slow ? 0.2 : 0.1;
@@ -77,14 +78,14 @@ TEST_CASE("theorem 1's invariants are kept, and rk4 breaks them at its order",
   }
 }
 
-TEST_CASE("softmax attention keeps the sum of logits", "[fast][joma-joint]") {
+TEST_CASE("softmax attention conserves the sum of logits", "[fast][joma-joint]") {
   for (const Variant& variant : all_variants()) {
     if (variant.attention != AttentionKind::softmax) continue;
     INFO(describe(variant));
     const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, 3);
     const auto system = make_system(problem, variant);
     const FlowRun run(*system, {}, 3);
-    // Linear invariants are kept by every method, whatever the step.
+    // Every method conserves linear invariants at every step size.
     CHECK(parts(*system, run.state()).z.sum() == Approx(problem.start.z.sum()).epsilon(1e-13));
     CHECK(observe(*system, run.state(), run.regime()).at("logit_sum") ==
           Approx(problem.start.z.sum()).epsilon(1e-13));
@@ -96,7 +97,7 @@ TEST_CASE("theorem_residual and the correlations match their definitions", "[fas
     INFO(describe(variant));
     const Problem problem = uneven_problem(6, 4, 4, 0.3, 1.5, 4);
     const auto system = make_system(problem, variant);
-    // Any state will do: the observables are functions of the state and of the start.
+    // Any state will do, since the observables depend on the state and the start only.
     const Parameters start = start_of(problem);
     const Parameters at = start_of(uneven_problem(6, 4, 4, 0.35, 1.4, 5));
     const auto seen = observe(*system, state_at(*system, at));
@@ -148,7 +149,7 @@ TEST_CASE("integrated coordinates are exact for exp and linear attention", "[fas
   for (Variant variant : all_variants()) {
     if (variant.attention == AttentionKind::softmax) continue;
     INFO(describe(variant) << ", seed " << seed);
-    // A positive and a negative logit: linear attention keeps both signs.
+    // One logit is positive and one negative: linear attention preserves both signs.
     Problem problem = uneven_problem(5, 4, 4, 0.3, 1.2, seed);
     problem.start.z[2] *= -1;
     const auto full = make_system(problem, variant);
@@ -175,9 +176,9 @@ TEST_CASE("integrated coordinates are exact for exp and linear attention", "[fas
 
 TEST_CASE("integrated coordinates of softmax attention are off by the attention's change",
           "[fast][joma-joint]") {
-  // The theorem replaces every b_c by bbar, and bbar by its value at the start. If all contexts are
-  // alike the first replacement is exact. From V = 0 weights grow as t, so z and with it bbar move
-  // as t^2. The error is the integral of this movement against |v_k|^2, of order t^4.
+  // The theorem replaces every b_c by bbar, and bbar by its value at the start. The first
+  // replacement is exact if all contexts are alike. From V = 0 weights grow as t, so z and bbar
+  // change as t^2. The error is the integral of this change times |v_k|^2, of order t^4.
   Problem problem = uneven_problem(5, 2, 2, 0, 0, 1);
   problem.X.col(1) = problem.X.col(0);
   problem.start.r << 0.3, -0.2;
@@ -197,9 +198,9 @@ TEST_CASE("integrated coordinates of softmax attention are off by the attention'
 
 TEST_CASE("two opposite nodes on exp attention follow the error function, up to a blow-up",
           "[fast][joma-joint]") {
-  // One class, two nodes with v_1 = -v_2 = s, stationary: by the theorem z = z(0) + (s^2 -
-  // s(0)^2)/tau, so ds/dt = x/2 e^{z(0)/tau - s(0)^2/tau^2} e^{s^2/tau^2}, and erf(s/tau) grows
-  // linearly until it reaches 1.
+  // One class, two nodes with v_1 = -v_2 = s, stationary back-propagation. The theorem gives z =
+  // z(0) + (s^2 - s(0)^2)/tau, so ds/dt = x/2 e^{z(0)/tau - s(0)^2/tau^2} e^{s^2/tau^2}, and
+  // erf(s/tau) grows linearly until it reaches 1.
   const double tau = GENERATE(0.6, 1.0, 2.0);
   const bool integrated = GENERATE(false, true);
   INFO("temperature " << tau << (integrated ? ", integrated" : ""));
@@ -252,8 +253,8 @@ TEST_CASE("two opposite nodes on exp attention follow the error function, up to 
 }
 
 TEST_CASE("opposite constant drives on linear attention grow as sinh", "[fast][joma-joint]") {
-  // The same with linear attention: z^2 = z(0)^2 + 2 (s^2 - s(0)^2), ds/dt = x z/2, dz/dt = x s:
-  // s = s(0) cosh(w t) + z(0)/sqrt 2 sinh(w t) with w = x/sqrt 2, also where z passes 0.
+  // With linear attention z^2 = z(0)^2 + 2 (s^2 - s(0)^2), ds/dt = x z/2 and dz/dt = x s, so s =
+  // s(0) cosh(w t) + z(0)/sqrt 2 sinh(w t) with w = x/sqrt 2, also where z passes 0.
   Problem problem;
   problem.X = Eigen::Vector2d(0.6, 0.4);
   problem.p = VectorXd::Ones(1);
@@ -280,8 +281,8 @@ TEST_CASE("opposite constant drives on linear attention grow as sinh", "[fast][j
   }
 }
 
-TEST_CASE("events are where the observables turn", "[fast][joma-joint]") {
-  // Between saves on a fine grid the entropy and the stable rank are seen to turn.
+TEST_CASE("events are where entropy and stable rank turn", "[fast][joma-joint]") {
+  // Finds the turning points of entropy and stable rank between saves on a fine grid.
   for (const Variant variant :
        {Variant{AttentionKind::softmax, Activation::square, Backprop::cross_entropy, 1, 0, false},
         Variant{AttentionKind::softmax, Activation::square, Backprop::cross_entropy, 1, 0, true},
@@ -332,13 +333,14 @@ TEST_CASE("a state at rest triggers no event, and uniform attention stays unifor
   for (const AttentionKind attention :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
     INFO(static_cast<int>(attention));
-    // One token has all attention; one class and one node never move.
+    // One token has all attention. With one class and one node nothing ever moves.
     const auto one_token = events(1, 4, 0.3, attention);
     CHECK(one_token.count("entropy_falls") == 0);
     CHECK(one_token.count("entropy_minimum") == 0);
     CHECK(events(6, 1, 0.3, attention).empty());
     CHECK(events(6, 1, 0, attention).empty());
-    // From V = 0 all rates of z are 0 at first: no sign of falling, let alone of having fallen.
+    // From V = 0 all rates of z are 0 at first: the event functions have no sign, so no minimum is
+    // reported.
     const auto from_rest = events(6, 4, 0, attention);
     for (const char* event : {"entropy_minimum", "rank_minimum"})
       if (from_rest.count(event) > 0) CHECK(from_rest.at(event) > 1e-3);
@@ -347,7 +349,8 @@ TEST_CASE("a state at rest triggers no event, and uniform attention stays unifor
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST_CASE("the leading singular value of large weights, also of close ones", "[fast][joma-joint]") {
+TEST_CASE("the leading singular value of large matrices, also with close singular values",
+          "[fast][joma-joint]") {
   RandomStream random(5, Purpose::test);
   const auto drawn = [&](Index rows, Index columns) {
     MatrixXd V(rows, columns);
@@ -355,11 +358,12 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
     return V;
   };
   MatrixXd pair = drawn(150, 160) * 0.01;
-  pair(3, 5) = pair(90, 11) = 1;  // two first singular values that differ by far less than they
+  pair(3, 5) = pair(90, 11) =
+      1;  // the first two singular values are much closer to each other than to 0
   const MatrixXd rank_one = drawn(100, 1) * drawn(1, 200);
   const MatrixXd single = drawn(1, 50);
   const MatrixXd few = drawn(3, 2);
-  MatrixXd diagonal = MatrixXd::Zero(20, 30);  // a Gram matrix that is diagonal before all work
+  MatrixXd diagonal = MatrixXd::Zero(20, 30);  // the Gram matrix is diagonal from the beginning
   for (Index i = 0; i < 20; ++i) diagonal(i, 29 - i) = 1 + static_cast<double>(i * 7 % 20);
   for (const MatrixXd& V : {drawn(60, 300), drawn(300, 60), drawn(120, 120), drawn(140, 500), pair,
                             rank_one, single, few, diagonal}) {
@@ -367,7 +371,7 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
     const Attention::Matrix weights(V.data(), V.rows(), V.cols());
     const LeadingTriplet found = leading_direction(weights, pool());
     CHECK(stable_rank(weights, pool()) == Approx(found.stable_rank).epsilon(1e-12));
-    // Ranges that it lies in, between whose numbers nobody tells, and some that it does not.
+    // Ranges that contain the rank, for which any number inside will do, and ranges that do not.
     const double rank = found.stable_rank;
     for (const double part : {0.5, 0.01, 1e-5, 1e-9}) {
       for (const auto& [low, high] : {std::pair(rank * (1 - part), rank * (1 + part)),
@@ -395,7 +399,7 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
       CHECK(off.norm() < 1e-10);
     }
   }
-  // Too large for a Gram matrix: singular values that are known.
+  // Matrix too large for a Gram matrix, with known singular values.
   MatrixXd large = MatrixXd::Zero(1100, 1200);
   for (Index i = 0; i < 1100; ++i)
     large((i * 37) % 1100, 1199 - i) = 2 / (2 + static_cast<double>(i));
@@ -405,7 +409,7 @@ TEST_CASE("the leading singular value of large weights, also of close ones", "[f
   CHECK(std::abs(found.left[0]) == Approx(1).epsilon(1e-13));
   CHECK(std::abs(found.right[1199]) == Approx(1).epsilon(1e-13));
   CHECK(found.stable_rank == Approx(large.squaredNorm()).epsilon(1e-13));
-  // Squares of these numbers are none.
+  // Squares of these sizes underflow or overflow.
   for (const double size : {1e-160, 1e160}) {
     const MatrixXd far = size * drawn(20, 30);
     const Attention::Matrix weights(far.data(), 20, 30);

@@ -8,7 +8,7 @@
 #include "support/joma_reference.hpp"
 #include "support/slopes.hpp"
 
-// Targets: the clock that all tokens share.
+// Flows to targets: the clock that all tokens share.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -17,8 +17,8 @@ using Exact = long double;  // 64 bits of mantissa
 
 namespace {
 
-/// The paper's integral over u from v0 to v = mu - (mu - v0) e^{-s}, by an adaptive rule in more
-/// than double precision, in s: du/(mu - u) = ds.
+/// Integral of the paper over u from v0 to v = mu - (mu - v0) e^{-s}, by an adaptive rule in more
+/// than double precision. The variable is s, with du/(mu - u) = ds.
 double integral(double mu, double v0, double s, double tau, double c, bool linear) {
   const Exact m = mu;
   const Exact d = m - v0;
@@ -28,7 +28,7 @@ double integral(double mu, double v0, double s, double tau, double c, bool linea
                   : Exact(std::exp(-u * u / (2 * Exact(tau) * tau)));
   };
   using Rule = boost::math::quadrature::gauss_kronrod<Exact, 61>;
-  // In pieces, so that no peak is missed.
+  // Short intervals, so that the rule misses no peak.
   Exact sum = 0;
   const double piece = 0.5;
   for (double low = 0; low < s; low += piece)
@@ -62,7 +62,7 @@ TEST_CASE("The clock is the paper's integral, also within 1e-12 of the target", 
   }
 }
 
-TEST_CASE("The clock of linear attention, where v changes sign and without offset",
+TEST_CASE("The clock of linear attention is right where v changes sign, and without offset",
           "[fast][joma]") {
   for (const double c : {1e-4, 0.1, 2.0}) {
     for (const auto& [mu, v0] : std::vector<std::pair<double, double>>{
@@ -82,14 +82,14 @@ TEST_CASE("The clock of linear attention, where v changes sign and without offse
       CHECK(clock(mu, v0, s, 1, 0, true) == Approx(exact).epsilon(1e-11).margin(0));
     }
   }
-  // From -1 towards 2 without offset v reaches 0 and stops there, at s = log(3/2).
+  // From -1 towards 2 without an offset, v reaches 0 and stops there at s = log(3/2).
   for (const double s : {1e-6, 0.1, 0.4}) {
     const double exact = integral(2, -1, s, 1, 0, true);
     CHECK(clock(2, -1, s, 1, 0, true) == Approx(exact).epsilon(1e-10).margin(0));
   }
 }
 
-TEST_CASE("A token that starts at its target, or never starts, has no clock", "[fast][joma]") {
+TEST_CASE("A token that starts at its target, or never moves, has no clock", "[fast][joma]") {
   CHECK(std::isnan(clock(1, 1, 2, 1, 0, false)));
   CHECK(std::isnan(clock(1, 0, 0, 1, 0, true)));
 }
@@ -118,7 +118,7 @@ TEST_CASE("Under softmax attention the clocks agree, slower by the sum of expone
           "[fast][joma]") {
   const Case made({"--activation", "nonlinear", "--attention", "softmax"});
   FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), {});
-  // d clock/dt = 1 over the sum of exponentials, by central differences.
+  // The clock's rate is 1 over the sum of exponentials. It is measured by central differences.
   const double t = 12;
   const double h = 1e-2;
   std::vector<double> shown;
@@ -170,7 +170,7 @@ TEST_CASE("Salient tokens relax first: rates have the ratio e^{(mu_1^2 - mu_2^2)
     };
     const Matrix before = left_at(6.5);
     const Matrix after = left_at(6.6);
-    // All tokens are close enough to their targets for the final rate.
+    // All tokens are so close to their targets that their rates are final.
     CHECK(before.maxCoeff() < 1e-5);
     const auto rate = [&](Eigen::Index l) { return std::log(before(0, l) / after(0, l)) / 0.1; };
     double widest = 1;
@@ -206,7 +206,7 @@ TEST_CASE("90% of a target is passed at the time that the clock gives", "[fast][
   }
 }
 
-TEST_CASE("Targets far beyond the temperature are reached in a jump at the right time",
+TEST_CASE("Targets far beyond the temperature are reached by a jump at the right time",
           "[fast][joma]") {
   for (const double tau : {0.05, 0.1, 0.2, 0.4, 0.5}) {
     const Case made({"--activation", "nonlinear", "--temperature", shortest(tau)});
@@ -217,15 +217,16 @@ TEST_CASE("Targets far beyond the temperature are reached in a jump at the right
     for (std::size_t l = 0; l < 10; ++l) {
       const double mu = made.flow.goal(0, static_cast<Eigen::Index>(l));
       const double s = std::log((mu - 0.05) / (0.1 * mu));
-      // The exact time, from the clock without any rate held.
+      // Exact time from the clock, without holding any rate.
       CHECK(driver.passages()[l] == Approx(integral(mu, 0.05, s, tau, 0, false)).epsilon(2e-8));
     }
   }
 }
 
-TEST_CASE("The clocks of many tokens at once are those of each", "[fast][joma]") {
-  // Several nodes, integrals of no to many panels, more tokens than one batch holds, some
-  // without a clock.
+TEST_CASE("The clocks of many tokens computed together equal those of each token alone",
+          "[fast][joma]") {
+  // Several nodes, integrals of zero to many panels, and more tokens than one batch holds. Some
+  // tokens have no clock.
   RandomStream random(3, Purpose::test);
   const std::size_t tokens = 1300;
   for (const auto kind : {Attention::Kind::exponential, Attention::Kind::linear}) {
@@ -262,7 +263,7 @@ TEST_CASE("The clocks of many tokens at once are those of each", "[fast][joma]")
   }
 }
 
-TEST_CASE("In full coordinates clocks end within 1e-6 of the target; reduced ones continue",
+TEST_CASE("In full coordinates clocks end within 1e-6 of the target; in reduced ones they continue",
           "[fast][joma]") {
   for (const char* coordinates : {"reduced", "full"}) {
     const Case made({"--activation", "nonlinear", "--coordinates", coordinates});
@@ -282,7 +283,8 @@ TEST_CASE("In full coordinates clocks end within 1e-6 of the target; reduced one
   }
 }
 
-TEST_CASE("In full coordinates clocks tell the integrator's error at any time", "[fast][joma]") {
+TEST_CASE("In full coordinates the clocks show the integrator's error at any time",
+          "[fast][joma]") {
   const Case made({"--activation", "nonlinear", "--coordinates", "full"});
   for (const double tolerance : {1e-7, 1e-9, 1e-11}) {
     INFO("rtol " << tolerance);

@@ -8,8 +8,7 @@
 #include "support/joma_reference.hpp"
 #include "support/slopes.hpp"
 
-// Drives under exponential attention: the erf law and its blow-up; under linear attention the sinh
-// law.
+// Drives under exponential attention: erf law and blow-up. Drives under linear attention: sinh law.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -61,7 +60,7 @@ TEST_CASE("A blow-up is reported as divergence, at the erf law's time", "[fast][
             auto words = drives(tau, c, start * tau, -3, high);
             words.insert(words.end(), {"--coordinates", coordinates});
             const Case made(words);
-            // The law as the paper states it, with one node.
+            // Blow-up time as the paper states it, for one node.
             double expected = INFINITY;
             for (const double drive : made.flow.goal.reshaped()) {
               const double sign = drive < 0 ? -1 : 1;
@@ -89,7 +88,7 @@ TEST_CASE("A blow-up is reported as divergence, at the erf law's time", "[fast][
 }
 
 TEST_CASE("Several nodes obey the erf law along their line", "[fast][joma]") {
-  // A token's nodes start equal, so v0 has a part across the drive, which only scales the time.
+  // The nodes of a token start equal, so v0 has a part across the drive. It only rescales the time.
   const Case made({"--nodes", "4", "--target-min", "-1", "--init", "0.6", "--temperature", "0.7",
                    "--tokens", "5"});
   const double first = made.system->shape().constants.at(0).second;
@@ -102,7 +101,8 @@ TEST_CASE("Several nodes obey the erf law along their line", "[fast][joma]") {
   CHECK(driver.advance(2 * first).diverged_at == Approx(first).epsilon(1e-9));
 }
 
-TEST_CASE("After its blow-up a token has no closed form, others continue", "[fast][joma]") {
+TEST_CASE("A token has no closed form after its blow-up, and other tokens continue",
+          "[fast][joma]") {
   const Case made({"--tokens", "4"});
   const double first = made.system->shape().constants.at(0).second;
   std::vector<double> x(4);
@@ -119,7 +119,8 @@ TEST_CASE("Linear attention and softmax don't blow up", "[fast][joma]") {
   }
 }
 
-TEST_CASE("The sinh law of linear attention, its limit without offset included", "[fast][joma]") {
+TEST_CASE("Linear attention follows the sinh law, and its limit without an offset",
+          "[fast][joma]") {
   for (const double c : {0.0, 1e-6, 0.5}) {
     for (const double v0 : {-0.4, 1e-5, 0.3}) {
       const Case made({"--attention", "linear", "--offset", shortest(c), "--init", shortest(v0),

@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 
-// The events of the attention's entropy.
+// Events of the attention's entropy.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -33,7 +33,7 @@ std::vector<double> event_values(const Case& made, const std::vector<double>& x)
   return values;
 }
 
-/// d entropy/dt along the flow, by central differences of the definition.
+/// d entropy/dt along the flow, by central differences of the entropy's definition.
 double entropy_rate(const Case& made, const std::vector<double>& x) {
   const Eigen::MatrixXd v = made.v(x);
   const Eigen::MatrixXd rate = made.flow.derivative(v);
@@ -42,7 +42,8 @@ double entropy_rate(const Case& made, const std::vector<double>& x) {
   return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
 }
 
-const FlowDriver::Options kTight{.rtol = 1e-12, .atol = 1e-14};  // rates are sharp there
+const FlowDriver::Options kTight{
+    .rtol = 1e-12, .atol = 1e-14};  // narrow tolerances make the rates at events accurate
 
 std::vector<FoundEvent> events_of(const Case& made, double end) {
   FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), kTight);
@@ -52,7 +53,7 @@ std::vector<FoundEvent> events_of(const Case& made, double end) {
 
 }  // namespace
 
-TEST_CASE("The event functions have the sign of d entropy/dt, and its proportions",
+TEST_CASE("The event functions have the sign of d entropy/dt, and are proportional to it",
           "[fast][joma]") {
   for (const auto& variant : kVariants) {
     for (const char* activation : {"linear", "nonlinear"}) {
@@ -69,7 +70,7 @@ TEST_CASE("The event functions have the sign of d entropy/dt, and its proportion
         const std::vector<double> values = event_values(made, x);
         CHECK((values[1] > 0) == (rate > 0));
         CHECK((values[0] > 0) == (rate < 0));
-        // In units of the largest attention, which softmax divides by the sum.
+        // Softmax divides by the sum, so the unit is the largest attention.
         const Eigen::VectorXd b = made.flow.weights(made.v(x));
         ratio = values[1] * b.maxCoeff() / rate;
         CHECK(ratio == Approx(1).epsilon(1e-6));
@@ -90,7 +91,7 @@ TEST_CASE("With targets the entropy falls and rises, and the event is its minimu
     CHECK(found[1].event == 1);
     const double t = found[1].time;
     REQUIRE(t > 0);
-    // There the derivative vanishes, and the entropy is larger to both sides.
+    // At the event the derivative vanishes, and the entropy is larger on both sides.
     FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), kTight);
     double entropy[3];
     double rate[3];
@@ -111,8 +112,8 @@ TEST_CASE("With targets the entropy falls and rises, and the event is its minimu
 
 TEST_CASE("Blocks don't step over a minimum of the entropy that is soon followed by another",
           "[fast][joma][flow]") {
-  // Each token that comes to its target may make one: here deeper than 0.001, and 1% of the time
-  // (with softmax 8%) before the lowest.
+  // Each token may cause a minimum when it comes to its target. Here such a minimum is deeper than
+  // 0.001, and comes 1% of the time (8% with softmax) before the lowest one.
   struct Shallow {
     const char *attention, *tokens, *seed;
   };
@@ -135,9 +136,9 @@ TEST_CASE("Blocks don't step over a minimum of the entropy that is soon followed
   }
 }
 
-TEST_CASE("A minimum of the entropy is found though its end is over within a step",
+TEST_CASE("A minimum of the entropy is found although it ends within one step",
           "[fast][joma][flow]") {
-  // 0.003 deep; 0.0007 are left of it after three steps of the fastest tokens.
+  // The minimum is 0.003 deep. After three steps of the fastest tokens 0.0007 are left.
   const std::vector<std::string> words = {"--activation",  "nonlinear", "--attention",    "exp",
                                           "--tokens",      "816",       "--nodes",        "2",
                                           "--init",        "-0.3",      "--target-max",   "4",
@@ -165,16 +166,17 @@ TEST_CASE("With drives of one sign and equal small starts the entropy only falls
 }
 
 TEST_CASE("From a start against the drives the entropy falls and rises again", "[fast][joma]") {
-  // All v rise to 0, the fastest first; beyond 0 the fastest gains attention again.
+  // All v rise to 0, the fastest first. Beyond 0 the fastest token gains attention again.
   const Case made({"--target-min", "0.5", "--target-max", "2", "--init", "-1"});
   const auto found = events_of(made, made.end);
   REQUIRE(found.size() == 2);
   CHECK(found[1].event == 1);
 }
 
-TEST_CASE("An entropy that rises first has its minimum only after it fell", "[fast][joma]") {
-  // One token sits near its small target with most attention; two others come up from below (the
-  // entropy rises), the salient one passes (it falls), and the third follows (it rises again).
+TEST_CASE("An entropy that rises first has its minimum after its fall", "[fast][joma]") {
+  // One token sits near its small target with most attention. Two others come up from below (the
+  // entropy rises). One of them passes the first token (it falls), and the other one follows (it
+  // rises again).
   Problem problem;
   problem.has_target = true;
   problem.goal.resize(1, 3);
@@ -208,7 +210,7 @@ TEST_CASE("An entropy that rises first has its minimum only after it fell", "[fa
   CHECK(entropy(lowest + 1e-4) > entropy(lowest));
 }
 
-TEST_CASE("One token, and tokens that are all alike, have no events", "[fast][joma]") {
+TEST_CASE("One token has no events, and neither have equal tokens", "[fast][joma]") {
   for (const char* tokens : {"1", "6"}) {
     for (const char* activation : {"linear", "nonlinear"}) {
       const Case made({"--tokens", tokens, "--activation", activation, "--target-min", "2",

@@ -7,7 +7,7 @@
 #include "support/joma_reference.hpp"
 #include "support/slopes.hpp"
 
-// The right-hand sides against the definition, and the reduction against v itself.
+// Right-hand sides against the definition, and reduced coordinates against v.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -51,7 +51,7 @@ double difference(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
   return (a - b).cwiseAbs().maxCoeff() / b.cwiseAbs().maxCoeff();
 }
 
-/// dv/dt at a state by the chain rule: v moves with x as v(x + h dx/dt) does.
+/// Velocity of v at a state by the chain rule: differences of v along the state's velocity.
 Eigen::MatrixXd velocity(const Case& made, const std::vector<double>& x) {
   const std::vector<double> rate = made.rhs(x, 0);
   const auto at = [&](double h) {
@@ -65,7 +65,7 @@ Eigen::MatrixXd velocity(const Case& made, const std::vector<double>& x) {
 
 }  // namespace
 
-TEST_CASE("v moves as the definition says, from any state", "[fast][joma]") {
+TEST_CASE("v has the definition's velocity at any state", "[fast][joma]") {
   for (const Variant& variant : all_variants()) {
     for (const char* coordinates : {"full", "reduced"}) {
       for (const char* seed : {"1", "2", "3"}) {
@@ -82,7 +82,7 @@ TEST_CASE("v moves as the definition says, from any state", "[fast][joma]") {
   }
 }
 
-TEST_CASE("The start is --init everywhere, in any coordinates", "[fast][joma]") {
+TEST_CASE("All entries start at --init in any coordinates", "[fast][joma]") {
   for (const Variant& variant : all_variants()) {
     for (const char* coordinates : {"full", "reduced"}) {
       const Case made(words(variant, coordinates));
@@ -135,7 +135,7 @@ TEST_CASE("An Euler step in full coordinates is a gradient step on v", "[fast][j
   }
 }
 
-TEST_CASE("Observables are those of the definition", "[fast][joma]") {
+TEST_CASE("Observables agree with their definitions", "[fast][joma]") {
   for (const Variant& variant : all_variants()) {
     for (const char* coordinates : {"full", "reduced"}) {
       INFO(describe(variant) << ", " << coordinates);
@@ -157,7 +157,7 @@ TEST_CASE("Observables are those of the definition", "[fast][joma]") {
 }
 
 TEST_CASE("The entropy keeps its digits when one token has nearly all attention", "[fast][joma]") {
-  // Two tokens, v = 0 and 12 tau: p = e^-72 and the rest, H = p (1 + 72) to first order.
+  // Two tokens at v = 0 and 12 tau: p = e^-72 for the first one, and H = p (1 + 72) to first order.
   const Case made({"--tokens", "2", "--init", "0", "--target-min", "1", "--target-max", "1",
                    "--attention", "softmax"});
   const double p = std::exp(-72.0);
@@ -165,7 +165,7 @@ TEST_CASE("The entropy keeps its digits when one token has nearly all attention"
         Approx(73 * p).epsilon(1e-12).margin(0));
 }
 
-TEST_CASE("Softmax over many pieces is the softmax, to the last bit on any threads",
+TEST_CASE("Softmax over many pieces is right, with the same bits on any number of threads",
           "[fast][joma]") {
   const std::vector<std::string> words = {"--tokens",     "50000",     "--attention",   "softmax",
                                           "--activation", "nonlinear", "--temperature", "0.3"};
@@ -180,7 +180,7 @@ TEST_CASE("Softmax over many pieces is the softmax, to the last bit on any threa
     if (std::abs(rate[i] / expected[static_cast<Eigen::Index>(i)] - 1) > 1e-12) FAIL(i);
 }
 
-TEST_CASE("Linear attention moves nothing from 0 without an offset", "[fast][joma]") {
+TEST_CASE("Linear attention without an offset moves nothing from 0", "[fast][joma]") {
   for (const char* coordinates : {"full", "reduced"}) {
     const Case made({"--attention", "linear", "--init", "0", "--activation", "nonlinear",
                      "--coordinates", coordinates});
@@ -197,7 +197,7 @@ TEST_CASE("Linear attention moves nothing from 0 without an offset", "[fast][jom
   }
 }
 
-TEST_CASE("A token that linear attention without an offset keeps from passing 0 is told of",
+TEST_CASE("A note says that tokens cannot pass 0 under linear attention without an offset",
           "[fast][joma]") {
   const auto notes = [](std::vector<std::string> words) {
     words.insert(words.end(), {"--attention", "linear"});
@@ -214,13 +214,13 @@ TEST_CASE("A token that linear attention without an offset keeps from passing 0 
     CHECK(notes(with_offset).empty());
     CHECK(notes({"--activation", activation}).empty());
   }
-  // From below, but not that far.
+  // The targets are above the start but do not lie beyond 0.
   CHECK(notes({"--activation", "nonlinear", "--init", "-3", "--target-min", "-2", "--target-max",
                "-1"})
             .empty());
 }
 
-TEST_CASE("joma: tokens that go equally far are next to each other, on any number of threads",
+TEST_CASE("joma: tokens are sorted by their distance to the target on any number of threads",
           "[fast][joma]") {
   for (const unsigned threads : {1U, 3U}) {
     INFO("threads: " << threads);
@@ -238,7 +238,7 @@ TEST_CASE("joma: tokens that go equally far are next to each other, on any numbe
   }
 }
 
-TEST_CASE("joma: softmax in the time of exponential attention follows the flow as it is given",
+TEST_CASE("joma: softmax integrated in the time of exponential attention follows the original flow",
           "[fast][joma][flow]") {
   const auto words = [](const std::string& coordinates, const std::string& most) {
     return std::vector<std::string>{
@@ -272,12 +272,12 @@ TEST_CASE("joma: softmax in the time of exponential attention follows the flow a
   for (const std::size_t event : {0, 1})
     CHECK(b.events()[event].time == Approx(a.events()[event].time).epsilon(1e-8));
 
-  // Jumps, and drives, take the time as it is.
+  // Problems with jumps or with drives are integrated in the original time.
   CHECK_FALSE(Case(words("reduced", "9")).system->capabilities().separable);
   CHECK_FALSE(Case({"--attention", "softmax"}).system->capabilities().separable);
 }
 
-TEST_CASE("joma: an offset drops out of softmax, in blocks too", "[fast][joma][flow]") {
+TEST_CASE("joma: an offset has no effect on softmax, in blocks either", "[fast][joma][flow]") {
   const auto end = [](const std::string& offset) {
     const Case made({"--activation", "nonlinear", "--attention", "softmax", "--tokens", "300",
                      "--offset", offset});
@@ -290,7 +290,8 @@ TEST_CASE("joma: an offset drops out of softmax, in blocks too", "[fast][joma][f
   CHECK(end("800") == without);
 }
 
-TEST_CASE("joma: blocks take stretches that are as short as numbers get", "[fast][joma][flow]") {
+TEST_CASE("joma: blocks are integrated over the shortest intervals that doubles represent",
+          "[fast][joma][flow]") {
   for (const char* attention : {"exp", "softmax"})
     for (const double end : {1e-290, 1e-300, 1e-307}) {
       INFO(attention << " until " << end);

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/joma_reference.hpp"
 
-// Tokens that come from 8 tau to their targets within the rounding of t.
+// Tokens that jump: they get from 8 tau to their targets within the rounding of t.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -19,7 +19,8 @@ namespace {
 
 constexpr double kStart = 0.05;
 
-/// The time at which the token passes 90% of its target, by its clock while its rate is not held.
+/// Time at which the token passes 90% of its target. The clock gives the part before its rate is
+/// held.
 double exact_time(double mu, double tau) {
   Attention attention;
   attention.temperature = tau;
@@ -43,7 +44,7 @@ struct Jumps : Case {
         }()),
         temperature(tau) {}
 
-  /// The largest relative error of a token's time.
+  /// Returns the largest relative error of a token's time.
   [[nodiscard]] double error(const Driver& driver) const {
     double worst = 0;
     for (Eigen::Index l = 0; l < flow.goal.cols(); ++l) {
@@ -60,8 +61,8 @@ FlowDriver::Options within(double rtol, const std::string& method = "dopri5") {
   return {.method = method, .rtol = rtol, .atol = rtol / 100, .max_steps = 100'000};
 }
 
-/// A driver's statistics without evaluations, of which a flow resumed in lanes takes one
-/// more.
+/// State, times, events and step counts of a driver. Evaluations are left out, since a flow resumed
+/// in lanes takes one more.
 std::vector<double> told(const Driver& driver) {
   const StepStatistics counts = driver.statistics();
   std::vector<double> all(driver.state().begin(), driver.state().end());
@@ -74,12 +75,13 @@ std::vector<double> told(const Driver& driver) {
 
 }  // namespace
 
-TEST_CASE("Jumps within the rounding of t are followed at any tolerance", "[fast][joma][flow]") {
+TEST_CASE("Jumps within the rounding of t are resolved at any tolerance", "[fast][joma][flow]") {
   const Jumps jumps;
   for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4"})
     for (const double rtol : {1e-8, 1e-10, 1e-12}) {
-      if (method == "rosenbrock4" && rtol < 1e-10) continue;  // tens of thousands of steps
-      // bulirsch_stoer reads passages off a polynomial through nine points of its long steps.
+      if (method == "rosenbrock4" && rtol < 1e-10)
+        continue;  // it would take tens of thousands of steps
+      // bulirsch_stoer finds passages with a polynomial through nine points of its long steps.
       const double reading = method == "bulirsch_stoer" ? 3e-7 : 0;
       INFO(method << " to " << rtol);
       FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol, method));
@@ -90,7 +92,7 @@ TEST_CASE("Jumps within the rounding of t are followed at any tolerance", "[fast
     }
 }
 
-TEST_CASE("Blocks in which tokens jump leave the others alone", "[fast][joma][flow]") {
+TEST_CASE("Jumps in one block do not shorten the steps of other blocks", "[fast][joma][flow]") {
   for (const char* target_max : {"20", "8", "6"}) {
     INFO("targets up to " << target_max);
     double evaluations[2];
@@ -99,7 +101,7 @@ TEST_CASE("Blocks in which tokens jump leave the others alone", "[fast][joma][fl
       FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(1e-10));
       REQUIRE(driver.advance(jumps.end).kind == Outcome::Kind::reached);
       CHECK(jumps.error(driver) < 1e-9);
-      // Once the entropy's minimum is found, few stretches.
+      // Blocks take few steps once the entropy's minimum is found.
       CHECK(driver.statistics().accepted < 600);
       CHECK(driver.statistics().rejected < 60);
       evaluations[more] = static_cast<double>(driver.statistics().evaluations);
@@ -110,7 +112,7 @@ TEST_CASE("Blocks in which tokens jump leave the others alone", "[fast][joma][fl
   }
 }
 
-TEST_CASE("A held rate moves the time of a jump by less than 4e-12 mu/tau of itself",
+TEST_CASE("A held rate changes the time of a jump by less than 4e-12 mu/tau, relatively",
           "[fast][joma]") {
   Attention attention;
   for (const double mu : {8.2, 10.0, 20.0, 1e3, 5e3}) {
@@ -122,13 +124,13 @@ TEST_CASE("A held rate moves the time of a jump by less than 4e-12 mu/tau of its
   }
 }
 
-TEST_CASE("Tokens jump at the right time from wherever they start", "[fast][joma][flow][lanes]") {
-  // From several tau on they spend a large part of their time, or all, where rates exceed e^27.
+TEST_CASE("Tokens jump at the right time from any start", "[fast][joma][flow][lanes]") {
+  // From several tau on, tokens spend much or all of their time where rates exceed e^27.
   for (const double start : {5.0, 6.0, 8.0, 12.0, 14.0, -3.0, -9.0}) {
     INFO("from " << start << " tau to 20 tau");
     const Case made({"--activation", "nonlinear", "--target-min", "20", "--target-max", "20",
                      "--tokens", "2", "--init", shortest(start)});
-    // The clock at 90%, in units of its slowest part.
+    // Clock at 90% of the target, scaled by its slowest rate.
     const double slowest = start > 0 ? start : 0;
     const double exact =
         std::exp(-slowest * slowest / 2) *
@@ -149,7 +151,7 @@ TEST_CASE("Tokens jump at the right time from wherever they start", "[fast][joma
   }
 }
 
-TEST_CASE("Jumps are followed in lanes as by a flow alone", "[fast][joma][flow][lanes]") {
+TEST_CASE("Jumps are resolved in lanes as in single flows", "[fast][joma][flow][lanes]") {
   std::vector<std::unique_ptr<Jumps>> problems;
   for (int i = 0; i < 20; ++i)
     problems.push_back(std::make_unique<Jumps>(
@@ -173,7 +175,7 @@ TEST_CASE("Jumps are followed in lanes as by a flow alone", "[fast][joma][flow][
   }
 }
 
-TEST_CASE("Jumps are followed in blocks of tokens", "[fast][joma][flow]") {
+TEST_CASE("Jumps are resolved in blocks of tokens", "[fast][joma][flow]") {
   const Jumps jumps(260);
   for (const double rtol : {1e-8, 1e-11}) {
     FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol));
@@ -190,7 +192,7 @@ TEST_CASE("A run that is interrupted within a jump resumes bit for bit",
   const std::string method = GENERATE("dopri5", "rosenbrock4");
   INFO(method);
   const FlowDriver::Options options = within(method == "rosenbrock4" ? 1e-9 : 1e-12, method);
-  std::vector<std::int64_t> unmoved;  // after how many steps t has not moved
+  std::vector<std::int64_t> unmoved;  // numbers of the steps in which t did not change
   std::int64_t steps = 0;
   double last = 0;
   FlowDriver::Options listening = options;
@@ -237,7 +239,7 @@ TEST_CASE("A flow in lanes that is interrupted within a jump resumes bit for bit
       const ResumePoint point = begun->resume_point();
       const bool within_jump = point.data.number("beside_t") != 0;
       between += within_jump ? 1 : 0;
-      // Few cuts are within a jump; of the others some will do.
+      // Few interruptions fall within a jump; of the others every fourth is tested.
       if (!within_jump && cut % 4 != problem % 4) continue;
       const FlowLanes second(flow, {});
       const auto resumed = std::move(second.drivers()[0]);

@@ -9,7 +9,7 @@
 #include "support/lane_flows.hpp"
 #include "support/slopes.hpp"
 
-// joma in reduced coordinates for many trajectories at once, against each alone.
+// Compares joma in reduced coordinates in lanes with single trajectories.
 
 using namespace popflow;
 using namespace popflow::test;
@@ -30,11 +30,11 @@ const std::vector<Words> kForms = {{"--offset", "0.3"},
                                    {"--attention", "linear", "--offset", "0.5", "--nodes", "3"},
                                    kTargets,
                                    kTargets + Words{"--nodes", "3", "--offset", "-0.4"},
-                                   kTargets + Words{"--target-max", "20"},  // rates are held
+                                   kTargets + Words{"--target-max", "20"},  // rates are held here
                                    kTargets + Words{"--attention", "softmax", "--nodes", "2"},
                                    kTargets + Words{"--attention", "linear", "--offset", "0.2"}};
 
-/// Problems of one form that differ by targets, temperatures and starts.
+/// Returns problems of one form with different targets, temperatures and starts.
 Subjects many(const Words& form, std::size_t number) {
   Subjects subjects;
   for (std::size_t i = 0; i < number; ++i) {
@@ -48,7 +48,7 @@ Subjects many(const Words& form, std::size_t number) {
   return subjects;
 }
 
-/// Each a little before its end by default: blow-ups have a test of their own.
+/// End times a little before the default ends: another test covers blow-ups.
 std::vector<double> ends_of(const Subjects& subjects) {
   std::vector<double> ends;
   for (const auto& subject : subjects)
@@ -56,7 +56,7 @@ std::vector<double> ends_of(const Subjects& subjects) {
   return ends;
 }
 
-/// When which event happened, and what passed when.
+/// Returns all passages, and the numbers and times of all events, as text.
 std::string found(const Driver& driver) {
   std::vector<double> numbers = driver.passages();
   for (const FoundEvent& event : driver.events())
@@ -66,8 +66,8 @@ std::string found(const Driver& driver) {
   return text;
 }
 
-/// Something found by two, and by a third with much narrower tolerances: the first errs no more
-/// than the second by much.
+/// Checks that a value found in lanes is nearly as accurate as the one found alone. `exact` has
+/// much narrower tolerances.
 void check_as_near(double found, double alone, double exact, double scale) {
   CHECK(std::isnan(found) == std::isnan(exact));
   CHECK(std::isnan(alone) == std::isnan(exact));
@@ -77,7 +77,7 @@ void check_as_near(double found, double alone, double exact, double scale) {
 
 }  // namespace
 
-TEST_CASE("joma: lanes have the formulas of each trajectory alone", "[fast][joma][lanes]") {
+TEST_CASE("joma: lanes and single trajectories have the same formulas", "[fast][joma][lanes]") {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> uniform;
   for (const Words& form : kForms) {
@@ -96,7 +96,7 @@ TEST_CASE("joma: lanes have the formulas of each trajectory alone", "[fast][joma
       of.write(lane, parameters);
       std::vector<double>& state = states.emplace_back(tokens);
       for (double& entry : state) entry = (items > 0 ? 4 : 0.4) * uniform(random);
-      if (lane == 3) std::fill(state.begin(), state.end(), 0.0);  // attention is even
+      if (lane == 3) std::fill(state.begin(), state.end(), 0.0);  // attention is uniform
       if (lane == 5) state[7] = items > 0 ? 40 : 6;
       x.write(lane, state);
     }
@@ -110,14 +110,14 @@ TEST_CASE("joma: lanes have the formulas of each trajectory alone", "[fast][joma
       const System& system = *subjects[lane]->system;
       std::vector<double> expected(tokens);
       system.rhs({states[lane], {}}, 0, expected);
-      // A softmax sums in another order; all else has the same bits.
+      // A softmax sums in another order in lanes; everything else has the same bits.
       const bool softmax = subjects[lane]->config.own.text("attention") == "softmax";
       for (std::size_t i = 0; i < tokens; ++i)
         CHECK(std::abs(flow.at(i, lane) - expected[i]) <= (softmax ? 1e-14 * expected[i] : 0));
       const Capability<Events> watched = system.capabilities().events;
       std::vector<double> values(2);
       watched->event_functions({states[lane], {}}, 0, values);
-      // They hold the rounding of the slope that they are made of: -s - n and s - 2 n.
+      // Event functions -s - n and s - 2 n contain the rounding n of their slope s.
       const double rounding = std::max(-(values[0] + values[1]) / 3, 0.0);
       for (std::size_t i = 0; i < 2; ++i) {
         CHECK(std::abs(events.at(i, lane) - values[i]) <= 1e-13 * std::abs(values[i]) + rounding);
@@ -185,8 +185,9 @@ TEST_CASE("joma: flows in lanes agree with odeint's", "[fast][joma][flow][lanes]
   CHECK(minima > 50);
 }
 
-TEST_CASE("joma: in lanes the same extrema of the entropy stand out", "[fast][joma][flow][lanes]") {
-  // The larger the offset, the less attention differs: by less than 0.001 in the end.
+TEST_CASE("joma: lanes report the same extrema of the entropy as single flows",
+          "[fast][joma][flow][lanes]") {
+  // A larger offset makes attention more even: its entropy varies by less than 0.001 in the end.
   Subjects subjects;
   for (int i = 0; i < 60; ++i)
     subjects.push_back(std::make_unique<Subject>(
@@ -243,7 +244,7 @@ TEST_CASE("joma: an extremum in lanes and its time converge with the tolerance",
   }
 }
 
-TEST_CASE("joma: a blow-up in lanes is found where it is, and stops no neighbour",
+TEST_CASE("joma: a blow-up in lanes is found at its time, and stops no neighbour",
           "[fast][joma][flow][lanes]") {
   constexpr double kEnd = 0.5;
   Subjects subjects = many({}, 20);
@@ -271,9 +272,9 @@ TEST_CASE("joma: a blow-up in lanes is found where it is, and stops no neighbour
   CHECK(diverged < 18);
 }
 
-TEST_CASE("joma: a flow has the same bits alone and beside others, and when it is resumed",
+TEST_CASE("joma: a flow has the same bits alone, in lanes with others, and after resuming",
           "[fast][joma][flow][lanes]") {
-  // Neighbours of all forms, some of which enter lanes later, and one without any event.
+  // Neighbours of all forms, some of which enter lanes later, and one flow without events.
   Subjects subjects;
   for (const Words& form : {kForms[6], kForms[4], kForms[7], kForms[8]})
     for (std::unique_ptr<Subject>& subject : many(form, 22)) subjects.push_back(std::move(subject));
@@ -283,7 +284,7 @@ TEST_CASE("joma: a flow has the same bits alone and beside others, and when it i
   std::vector<double> halves = ends;
   for (double& end : halves) end /= 64;
   std::vector<FlowLanes::Flow> flows = flows_of(subjects, {.rtol = 1e-10, .atol = 1e-12});
-  flows.back().options = {.rtol = 1e-13, .atol = 1e-15};  // many steps, too
+  flows.back().options = {.rtol = 1e-13, .atol = 1e-15};  // this flow also takes many steps
   FlowLanes together(flows, {});
   together.advance(halves);
   together.advance(ends);
@@ -298,7 +299,7 @@ TEST_CASE("joma: a flow has the same bits alone and beside others, and when it i
     CHECK(Catch::Detail::stringify(drivers[i]->resume_point().data.values()) == expected);
     CHECK(numbers(*drivers[i]) == numbers(*alone));
 
-    // Stopped between two targets, with extrema that have not stood out yet.
+    // Interrupt between two targets, while some extrema are not yet confirmed.
     int asked = 0;
     const FlowLanes first({flows[i]}, [&] { return ++asked > 2; });
     const auto stopped = std::move(first.drivers()[0]);

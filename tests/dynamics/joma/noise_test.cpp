@@ -26,7 +26,7 @@ std::string refusal(F&& f) {
   return "nothing";
 }
 
-TEST_CASE("joma takes full coordinates with noise, and says why not others",
+TEST_CASE("joma takes full coordinates with noise, and says why it refuses others",
           "[fast][joma][noise]") {
   const Case chosen({"--mode", "sde", "--noise", "isotropic"});
   CHECK(chosen.config.own.word("coordinates") == "full");
@@ -47,9 +47,9 @@ TEST_CASE("joma takes full coordinates with noise, and says why not others",
 
 TEST_CASE("with one token joma's noisy flow to a target is an Ornstein-Uhlenbeck process",
           "[fast][joma][noise]") {
-  // Softmax attention to one token is 1: dv = (mu - v) dt + s dW for each node. 3000 runs; means
-  // and variances within 5 standard errors (6e-7 a number with another seed). SRA1's own error is
-  // 1e-4 of them.
+  // Softmax attention to one token is 1: dv = (mu - v) dt + s dW for each node. Over 3000 runs,
+  // means and variances lie within 5 standard errors; with another seed each fails with probability
+  // 6e-7. SRA1's own error is 1e-4 standard errors.
   const Case made({"--mode", "sde", "--noise", "isotropic", "--tokens", "1", "--nodes", "2",
                    "--activation", "nonlinear", "--attention", "softmax"});
   const double eta = 0.3, scale = 0.5, t = 0.8;

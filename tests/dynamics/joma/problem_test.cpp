@@ -8,7 +8,7 @@
 #include "support/program.hpp"
 #include "support/scratch_folder.hpp"
 
-// The sources of drives, targets and starts, and what is refused.
+// Sources of drives, targets and starts, and refused options.
 
 using namespace popflow;
 using namespace popflow::joma;
@@ -18,9 +18,9 @@ using popflow::test::Hdf5Writer;
 using popflow::test::SampleMean;
 using popflow::test::ScratchFolder;
 
-TEST_CASE("The tree's probabilities are those of its definition, by sampling", "[fast][joma]") {
-  // 200 000 trees; each of the 2 x 8 probabilities within 5 standard errors (one of them would be
-  // out with probability 1e-5), and those of a leaf with itself exact.
+TEST_CASE("The tree's probabilities agree with sampled trees", "[fast][joma]") {
+  // 200 000 trees. Each of the 2 x 8 probabilities lies within 5 standard errors (with another seed
+  // one of them fails with probability 1e-5); that of a leaf with itself is exactly 1.
   const int depth = 3;
   for (const double rho : {0.7, -0.5}) {
     const Matrix exact = tree_probabilities(3, depth, rho);
@@ -44,7 +44,7 @@ TEST_CASE("The tree's probabilities are those of its definition, by sampling", "
     }
   }
   CHECK(tree_probabilities(1, 0, 0.3)(0, 0) == 1);
-  // Siblings first, then cousins: (1 + rho^2)/2, (1 + rho^4)/2 twice, ...
+  // The sibling comes first, then cousins: (1 + rho^2)/2, (1 + rho^4)/2 twice, ...
   const Matrix row = tree_probabilities(1, 3, 0.5);
   CHECK(row(0, 1) == 0.5 * (1 + 0.25));
   CHECK(row(0, 2) == 0.5 * (1 + 0.0625));
@@ -52,8 +52,7 @@ TEST_CASE("The tree's probabilities are those of its definition, by sampling", "
   CHECK(row(0, 7) == 0.5 * (1 + 0.015625));
 }
 
-TEST_CASE("Drawn numbers lie in their interval, and don't depend on how many there are",
-          "[fast][joma]") {
+TEST_CASE("Drawn numbers lie in their interval, and don't depend on their number", "[fast][joma]") {
   const Matrix few = draw_uniform(2, 10, -1, 3, 4);
   const Matrix many = draw_uniform(3, 1000, -1, 3, 4);
   CHECK(many.topLeftCorner(2, 10) == few);
@@ -61,7 +60,7 @@ TEST_CASE("Drawn numbers lie in their interval, and don't depend on how many the
   CHECK(draw_uniform(2, 10, -1, 3, 5) != few);
   CHECK(many.minCoeff() > -1);
   CHECK(many.maxCoeff() < 3);
-  // The mean of 3000 within 5 standard errors, 4/sqrt(12 * 3000) each.
+  // The mean of 3000 numbers lies within 5 standard errors, 4/sqrt(12 * 3000) each.
   CHECK(std::abs(many.mean() - 1) < 5 * 4 / std::sqrt(36'000.0));
   CHECK(draw_uniform(1, 3, 2, 2, 1) == Matrix::Constant(1, 3, 2));
 }
@@ -154,7 +153,7 @@ TEST_CASE("Errors in a problem file are named", "[fast][joma]") {
   CHECK_THROWS_WITH(Case({"--problem", both}), Catch::Contains("both target and drive"));
 }
 
-TEST_CASE("Options in conflict with a file, each other or the machine are refused",
+TEST_CASE("Options that conflict with a file, each other or the machine's memory are refused",
           "[fast][joma]") {
   const ScratchFolder folder;
   const std::string path = folder.file("problem.h5");
@@ -184,7 +183,7 @@ TEST_CASE("Options in conflict with a file, each other or the machine are refuse
       for (const std::string& part : refused.says) CHECK_THAT(error.what(), Catch::Contains(part));
     }
   }
-  // An option without effect in a variant causes no conflict.
+  // Options without an effect in a variant cause no conflict.
   CHECK_NOTHROW(Case({"--attention", "softmax", "--offset", "-3"}));
   CHECK_NOTHROW(Case({"--attention", "softmax", "--offset", "300"}));
   CHECK_NOTHROW(Case({"--data", "tree", "--tokens", "16"}));
@@ -209,13 +208,13 @@ TEST_CASE("A run continues from another run's last state in all coordinates", "[
     auto next = problem;
     next.insert(next.end(), {"--init-from", first, "--coordinates", coordinates});
     const Case made(next);
-    // The distance to the target is far below the rounding of v, and kept.
+    // The distance to the target is far below the rounding of v, and the file keeps it.
     const Matrix distance = made.joma().deviations(made.start());
     CHECK((distance.array() / expected.array() - 1).abs().maxCoeff() < 1e-13);
     next.insert(next.end(), {"--init", "0.2"});
     CHECK_THROWS_WITH(Case(next), Catch::Contains("--init 0.2 and --init-from"));
   }
-  // To other targets, or drives: v alone counts.
+  // With other targets, or with drives, the run continues from v.
   const Case other({"--nodes", "2", "--tokens", "4", "--init-from", first});
   CHECK((other.v(other.start()) - origin.v(driver.state())).cwiseAbs().maxCoeff() < 1e-15);
   CHECK_THROWS_WITH(Case({"--init-from", first}),
