@@ -161,8 +161,7 @@ TEST_CASE("the bias of a finite context is of order 1/length", "[fast][numbers][
                        variant.activation == Activation::identity &&
                        variant.backprop == Backprop::stationary;
     if (exact) continue;
-    if (variant.activation == Activation::relu)
-      variant.smoothing = 0.5;  // the order is lost near a kink
+    if (variant.activation == Activation::relu) variant.smoothing = 0.5;  // kinks lower the order
     INFO(describe(variant));
     const Problem problem = uneven_problem(3, 2, 2, 0.5, 0.5, 2);
     const Parameters at = start_of(problem);

@@ -92,10 +92,8 @@ TEST_CASE("the equilibrium of a force in a box satisfies the box's conditions",
       upper[i] = trial % 5 == 0 && i == 0 ? 0.0 : random.uniform();
       guess[i] = random.normal();
     }
-    if (rank <= n / 2 + 1)
-      a = root.transpose() *
-          (root *
-           a);  // `a` is in the matrix's range, so that an equilibrium exists without the box
+    // With `a` in the matrix's range an equilibrium exists without the box.
+    if (rank <= n / 2 + 1) a = root.transpose() * (root * a);
     const Equilibrium rest = equilibrium_in_box(A, a, upper, guess);
     const VectorXd force = a - A * rest.mu;
     INFO("trial " << trial);

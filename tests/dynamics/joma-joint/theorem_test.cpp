@@ -358,8 +358,7 @@ TEST_CASE("the leading singular value of large matrices, also with close singula
     return V;
   };
   MatrixXd pair = drawn(150, 160) * 0.01;
-  pair(3, 5) = pair(90, 11) =
-      1;  // the first two singular values are much closer to each other than to 0
+  pair(3, 5) = pair(90, 11) = 1;  // two leading singular values close to each other
   const MatrixXd rank_one = drawn(100, 1) * drawn(1, 200);
   const MatrixXd single = drawn(1, 50);
   const MatrixXd few = drawn(3, 2);

@@ -42,8 +42,8 @@ double entropy_rate(const Case& made, const std::vector<double>& x) {
   return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
 }
 
-const FlowDriver::Options kTight{
-    .rtol = 1e-12, .atol = 1e-14};  // narrow tolerances make the rates at events accurate
+// Narrow tolerances make the rates at events accurate.
+const FlowDriver::Options kTight{.rtol = 1e-12, .atol = 1e-14};
 
 std::vector<FoundEvent> events_of(const Case& made, double end) {
   FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), kTight);

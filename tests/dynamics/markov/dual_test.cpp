@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
-// The Jacobian by hand against that of the flow's formula, with dual numbers for numbers.
+// The analytic Jacobian compared with that of the flow's formula in dual numbers.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -23,7 +23,7 @@ Numbers<Number> constants(const Numbers<double>& of) {
   return result;
 }
 
-/// d(dx_i/dt)/dx_j of a state of two or three entries.
+/// Returns d(dx_i/dt)/dx_j at a state of two or three entries.
 Eigen::MatrixXd jacobian_by_duals(const Chain& chain, const Eigen::VectorXd& x) {
   const Number e = Number::variable(x[0], 0), w = Number::variable(x[1], 1);
   const auto by = [&] {
@@ -41,7 +41,7 @@ Eigen::MatrixXd jacobian_by_duals(const Chain& chain, const Eigen::VectorXd& x) 
 
 }  // namespace
 
-TEST_CASE("markov: the Jacobian is that of the formula by dual numbers", "[fast][markov]") {
+TEST_CASE("markov: the Jacobian agrees with dual numbers", "[fast][markov]") {
   const std::vector<Eigen::Vector3d> states = {
       {0.5, 0.3, 0.2}, {-1.3, 0.6, -0.7}, {0.9, -0.4, 1.1}, {1.7, -0.9, 0.4},
       {0.2, -1.6, 0},  {2.5, 0.1, 2},     {-0.6, -0.72, -3}};

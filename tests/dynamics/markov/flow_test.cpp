@@ -14,7 +14,7 @@ using namespace popflow;
 using namespace popflow::markov;
 using namespace popflow::markov::test;
 
-TEST_CASE("markov: the energy is kept, at the method's order", "[fast][markov]") {
+TEST_CASE("markov: the energy is conserved to the method's order", "[fast][markov]") {
   for (const auto& [of, e, w] : std::vector<std::tuple<PQ, double, double>>{
            {{0.2, 0.3}, 0.6, 0.4}, {{0.7, 0.8}, 1.5, -0.5}, {{0.663, 0.872}, -0.7, -1.1}}) {
     const Markov system = optimal(of, e, w);
@@ -31,16 +31,17 @@ TEST_CASE("markov: the energy is kept, at the method's order", "[fast][markov]")
       INFO(method << ", p = " << of.p << ": " << drifts[0] << " ... " << drifts[3]);
       const double found = popflow::test::log_log_slope(steps, drifts);
       CHECK(found > order - 0.3);
-      CHECK(found < order + 1.3);  // rk4 may keep it better than the state
+      // rk4's error in the energy may have a higher order than the state's
+      CHECK(found < order + 1.3);
     }
-    // The free bias does not keep it.
+    // A flow with a free bias does not conserve the energy.
     const Run free(free_bias(of, e, w, 1), 10);
     CHECK(std::abs(energy(free.x[0], free.x[1]) - before) > 1e-3);
   }
 }
 
-TEST_CASE("markov: w keeps its relative digits however small it becomes", "[fast][markov]") {
-  // log|w| falls by e^2: to 1e-155 here, with the energy still there.
+TEST_CASE("markov: w keeps its relative accuracy however small it becomes", "[fast][markov]") {
+  // log|w| falls by e^2, here to w = 1e-155, and the energy is still conserved.
   const Markov system = optimal({0.2, 0.3}, 19, 0.5);
   const Run run(system, system.default_end());
   CHECK(run.x[1] > 0);
@@ -48,7 +49,7 @@ TEST_CASE("markov: w keeps its relative digits however small it becomes", "[fast
   CHECK(energy(run.x[0], run.x[1]) == Approx(energy(19, 0.5)).epsilon(1e-7));
   CHECK(run.x[0] == Approx(system.limit_point().e).epsilon(1e-6));
 
-  // Beyond the smallest double it stops, on its own side, and e continues as at w = 0.
+  // Where w would underflow, it stops at a tiny number of its sign, and e continues as at w = 0.
   for (const double e : {30.0, 200.0}) {
     const Markov far = optimal({0.2, 0.3}, e, 0.5);
     CHECK(far.shape().invariants.empty());
@@ -64,7 +65,7 @@ TEST_CASE("markov: w keeps its relative digits however small it becomes", "[fast
 
 namespace {
 
-/// The flow of (e, log|w|, b), in which w cannot pass 0: at time `end`.
+/// Returns the flow's state (e, log|w|, b) at time `end`. In these coordinates w cannot pass 0.
 std::array<double, 3> in_logarithms(const Chain& chain, double e, double w, double b, double end) {
   using Triple = std::array<double, 3>;
   const double side = w > 0 ? 1 : -1;
@@ -86,7 +87,7 @@ std::array<double, 3> in_logarithms(const Chain& chain, double e, double w, doub
 
 }  // namespace
 
-TEST_CASE("markov: w keeps its side and its digits while a free bias comes from afar",
+TEST_CASE("markov: w keeps its sign and relative accuracy while a free bias comes from afar",
           "[fast][markov]") {
   const PQ of = {0.2, 0.3};
   for (const auto& [e, w, b] : std::vector<std::tuple<double, double, double>>{
@@ -101,7 +102,7 @@ TEST_CASE("markov: w keeps its side and its digits while a free bias comes from 
     if (expected[1] > -600)
       CHECK(std::log(std::abs(run.x[1])) == Approx(expected[1]).margin(1e-5));
     else
-      CHECK(std::abs(run.x[1]) < 1e-260);  // less than a double holds
+      CHECK(std::abs(run.x[1]) < 1e-260);  // less than a double can hold
   }
 }
 
@@ -144,14 +145,14 @@ TEST_CASE("markov: a global minimum is approached at its final rate", "[fast][ma
       const Run run(system, t, {.rtol = 1e-13, .atol = 1e-15});
       return std::abs(observe(system, run.x).at("slope") - system.chain().best_slope);
     };
-    // At 1% of the loss the distance is a tenth; after four times 1/rate it is a 500th.
+    // When 1% of the loss is left the distance is a tenth; after four times 1/rate it is a 500th.
     const double late = Run(system, system.default_end()).driver.events().at(0).time + 4 / rate;
     CHECK(std::log(distance(late) / distance(late + 4 / rate)) == Approx(4).epsilon(5e-3));
   }
 }
 
-TEST_CASE("markov: the rate of escape from the line e = 0", "[fast][markov]") {
-  // From e0 = 1e-6 the loss stays up until e has grown by exp(2 pi0 pi1 (1-p-q) (1+2w|w|) t).
+TEST_CASE("markov: a start near the line e = 0 leaves it at the predicted rate", "[fast][markov]") {
+  // From e0 = 1e-6 the loss hardly changes until e has grown by exp(2 pi0 pi1 (1-p-q) (1+2w|w|) t).
   const Markov system = optimal({0.2, 0.3}, 1e-6, 0.3);
   const double rate = 2 * -system.chain().slope_at_line * (1 + 2 * 0.09);
   const Run run(system, 5 / rate);
@@ -159,7 +160,8 @@ TEST_CASE("markov: the rate of escape from the line e = 0", "[fast][markov]") {
   CHECK(Run(system, system.default_end()).outcome == "global");
 }
 
-TEST_CASE("markov: the loss settles when 1% of the way to its limit is left", "[fast][markov]") {
+TEST_CASE("markov: the loss settles when 1% of its distance to the limit is left",
+          "[fast][markov]") {
   for (const auto& [of, e, w] : std::vector<std::tuple<PQ, double, double>>{
            {{0.2, 0.3}, 0.3, 0.2},      // global, from above the line's loss
            {{0.2, 0.3}, 3, -1.4},       // global, past the line's loss
@@ -184,8 +186,9 @@ TEST_CASE("markov: the loss settles when 1% of the way to its limit is left", "[
   CHECK(optimal({0.2, 0.3}, 0, 0.4).shape().events.empty());
 }
 
-TEST_CASE("markov: the loss of small starts settles when the line's rate says", "[fast][markov]") {
-  // Near the line e = 0, with w = 1, s = 3 e^2 decays at the rate 12 g_1(0), and the loss with s.
+TEST_CASE("markov: the loss of small starts settles at the time predicted by the line's rate",
+          "[fast][markov]") {
+  // Near the line e = 0 with w = 1, s = 3 e^2 decays at the rate 12 g_1(0), and so does the loss.
   const Chain chain(0.9, 0.3);
   for (const double e : {1e-3, 1e-5, 1e-7, 1e-12, 1e-40}) {
     INFO("e = " << e);
@@ -232,7 +235,7 @@ TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left
 
 TEST_CASE("markov: the loss above the line keeps its digits where a symbol is rare",
           "[fast][markov]") {
-  // 60 digits: the sum of the chain's pairs times log(independent/model).
+  // In 60 digits: the sum over pairs of the chain's probability times log(independent/model).
   const Chain chain(1e-6, 0.3);
   CHECK(loss_above_line_at(chain, 45.378797527539405) ==
         Approx(6.9999477265179005e-9).epsilon(1e-11));

@@ -6,8 +6,8 @@
 #include "support/markov_sampler.hpp"
 #include "support/monte_carlo.hpp"
 
-// The right-hand side against the loss: differentiated numerically, averaged over the four pairs
-// of symbols there are, and averaged over drawn sequences.
+// The right-hand side compared with the loss: its numerical derivative, and means over the four
+// pairs of symbols and over drawn sequences.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -20,7 +20,7 @@ const std::vector<Eigen::Vector3d> kStates = {
     {0.5, 0.3, 0.2}, {-1.3, 0.6, -0.7}, {0.9, -0.4, 1.1},  {1.7, -0.9, 0.4},
     {0.2, -1.6, 0},  {2.5, 0.1, 2},     {-0.6, -0.72, -3}, {1.1, 0, 0.5}};
 
-/// The derivative of w|w| has a kink at 0, where differences are of order 1 only.
+/// Step of the differences: w|w| has a kink at 0, where their order is only 1.
 double step_at(double w) { return w == 0 ? 1e-6 : 1e-3; }
 
 }  // namespace
@@ -40,9 +40,8 @@ TEST_CASE("markov: the flow with a free bias is the negative gradient of the los
   }
 }
 
-TEST_CASE(
-    "markov: the optimal bias is the best one, and the flow is the gradient of the loss there",
-    "[fast][markov]") {
+TEST_CASE("markov: the optimal bias minimises the loss, and the flow is the loss's gradient at it",
+          "[fast][markov]") {
   for (const PQ& of : kChains) {
     for (const Eigen::Vector3d& state : kStates) {
       const Eigen::Vector2d at = state.head<2>();
@@ -77,8 +76,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("markov: loss and gradient are the means over the four pairs of symbols",
-          "[fast][markov]") {
+TEST_CASE("markov: loss and gradient are means over the four pairs of symbols", "[fast][markov]") {
   for (const PQ& of : kChains) {
     for (const Eigen::Vector3d& at : kStates) {
       INFO("p = " << of.p << ", q = " << of.q << ", at " << at.transpose());
@@ -98,11 +96,11 @@ TEST_CASE("markov: loss and gradient are the means over the four pairs of symbol
   }
 }
 
-TEST_CASE("markov: loss and gradient are the means of drawn sequences", "[fast][markov]") {
-  // 60 000 sequences of 20 symbols at each of six states; loss and three components of the gradient
-  // within 5 standard errors. With another seed one of the 24 numbers would be out with probability
-  // 1.4e-5. Successive pairs of a sequence are correlated, so that sequences, not pairs, are what
-  // the standard error counts.
+TEST_CASE("markov: loss and gradient are means over drawn sequences", "[fast][markov]") {
+  // 60 000 sequences of 20 symbols at each of six states. The loss and three components of the
+  // gradient lie within 5 standard errors; with another seed one of the 24 numbers fails with
+  // probability 1.4e-5. Successive pairs of a sequence are correlated, so the standard error counts
+  // sequences, not pairs.
   const std::pair<PQ, Eigen::Vector3d> cases[] = {
       {{0.2, 0.3}, {1.2, 0.5, 0.4}},     {{0.2, 0.3}, {0.9, -0.4, 0.6}},
       {{0.7, 0.8}, {1.2, 0.5, 0.4}},     {{0.663, 0.872}, {1.5, -1.1, -0.3}},
@@ -121,10 +119,11 @@ TEST_CASE("markov: loss and gradient are the means of drawn sequences", "[fast][
     Eigen::Vector4d expected;
     expected << observe(system, at).at("loss"), -rhs(system, at);
     CHECK(mean.worst_z(expected) < 5);
-    // The samples are enough to detect a mistake: errors are small relative to the gradient.
+    // The samples are enough to detect a mistake: standard errors are small relative to the
+    // gradient.
     CHECK(mean.standard_error().maxCoeff() < 0.02 * expected.tail<3>().cwiseAbs().maxCoeff());
 
-    // With the optimal bias, at its own b.
+    // The flow with the optimal bias, at the value of this bias.
     const Markov best = optimal(of, at[0], at[1]);
     Eigen::Vector3d there = at;
     there[2] = recorded_bias(best, at.head<2>());

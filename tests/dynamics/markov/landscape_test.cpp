@@ -5,7 +5,7 @@
 #include "support/floor.hpp"
 #include "support/markov_fixture.hpp"
 
-// The limits of starts by the landscape's theorems, against integration.
+// Limits of starts by the landscape's theorems, compared with integration.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -16,7 +16,8 @@ namespace {
 const double kRootHalf = std::sqrt(0.5);
 const double kSaddleEnergy = -(1 + std::log(2.0)) / 2;
 
-/// End of a start with e != 0 by the table of energy, sign of w, side of the saddle and p + q.
+/// Returns the end of a start with e != 0 from the table of energy, sign of w, side of the saddle
+/// and p + q.
 std::string by_the_table(const PQ& of, double e, double w) {
   const bool positive = of.p + of.q < 1;
   if (w >= 0) return positive ? "global" : "local";
@@ -24,7 +25,7 @@ std::string by_the_table(const PQ& of, double e, double w) {
   return positive == (w > -kRootHalf) ? "global" : "local";
 }
 
-/// H(x_{n+1} | x_n) and H(pi), straight from their definitions.
+/// Entropies H(x_{n+1} | x_n) and H(pi), computed from their definitions.
 struct Entropies {
   explicit Entropies(const PQ& of) {
     const auto h = [](double p) { return -p * std::log(p) - (1 - p) * std::log1p(-p); };
@@ -35,7 +36,7 @@ struct Entropies {
   double rate = 0, stationary = 0;
 };
 
-/// The e at which (e, w) lies `above` the separatrix in energy.
+/// Returns the e at which the energy of (e, w) exceeds the separatrix's by `above`.
 double e_at(double above, double w) {
   return std::sqrt(w * w - std::log(-w) + kSaddleEnergy + above);
 }
@@ -58,14 +59,14 @@ TEST_CASE("markov: 144 starts end where the table says", "[fast][markov]") {
         const double loss = observe(system, run.x).at("loss");
         CHECK(std::abs(loss - (expected == "global" ? entropies.rate : entropies.stationary)) <
               1e-9);
-        // The end is a point of its own level line.
+        // The limit point has the energy of the start.
         const LimitPoint& limit = system.limit_point();
         if (w != 0)
           CHECK(std::abs(energy(limit.e, limit.w) - energy(e, w)) <
                 4e-15 * (1 + e * e + w * w + std::abs(std::log(std::abs(limit.w)))));
         if (expected == "global")
           CHECK(std::abs(slope(limit.e, limit.w) - system.chain().best_slope) <
-                4e-15 * (1 + e * e) * (1 + w * w));  // rounding of what cancels on the way
+                4e-15 * (1 + e * e) * (1 + w * w));  // rounding of terms that cancel
         else
           CHECK(limit.e == 0);
         CHECK(std::abs(run.x[0] - limit.e) < 1e-5);
@@ -81,7 +82,8 @@ TEST_CASE("markov: 144 starts end where the table says", "[fast][markov]") {
   CHECK(local > 40);
 }
 
-TEST_CASE("markov: starts next to the separatrix end on their own side", "[fast][markov]") {
+TEST_CASE("markov: starts next to the separatrix end on the side where they start",
+          "[fast][markov]") {
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}}) {
     for (const double w : {-0.3, -0.6, -0.9, -1.5}) {
       for (const double above : {1e-3, -1e-3, 1e-6, -1e-6}) {
@@ -113,7 +115,8 @@ TEST_CASE("markov: a state that has crossed the separatrix by integration error 
   const std::vector<double> other_side = {e_at(-1e-9, -0.72), -0.72};
   CHECK(system.outcome(own_side, 0) == "global");
   CHECK(system.outcome(other_side, 0) == "undecided");
-  // Coarse tolerances cross it, by far more than the start's distance, and report it.
+  // With coarse tolerances the run crosses the separatrix by far more than the start's distance,
+  // and reports it.
   const Run coarse(system, 3000, {.rtol = 1e-4, .atol = 1e-6});
   REQUIRE(energy_above_saddle(coarse.x[0], coarse.x[1]) < -1e-8);
   CHECK(coarse.outcome == "undecided");
@@ -122,7 +125,8 @@ TEST_CASE("markov: a state that has crossed the separatrix by integration error 
   CHECK(fine.outcome == "global");
 }
 
-TEST_CASE("markov: on the separatrix one side tends to the saddle, like 1/t", "[fast][markov]") {
+TEST_CASE("markov: on one side of the separatrix the distance to the saddle falls as 1/t",
+          "[fast][markov]") {
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}}) {
     const bool positive = of.p + of.q < 1;
     const Chain chain(of.p, of.q);
@@ -132,7 +136,8 @@ TEST_CASE("markov: on the separatrix one side tends to the saddle, like 1/t", "[
       const bool attracted = positive == (w < -kRootHalf);
       CHECK(word(system.limit()) == (attracted ? "saddle" : "global"));
       if (!attracted) continue;
-      // z = 2w^2 - 1 and e = |z|/2 there: dz/dt = -2 gamma z^2, gamma = pi0 pi1 |1 - p - q|.
+      // On the separatrix z = 2w^2 - 1 and e = |z|/2: dz/dt = -2 gamma z^2 with gamma = pi0 pi1 |1
+      // - p - q|.
       const double gamma = std::abs(chain.slope_at_line);
       const Run one(system, 300 / gamma, {.rtol = 1e-11, .atol = 1e-13});
       const Run two(system, 600 / gamma, {.rtol = 1e-11, .atol = 1e-13});
@@ -145,7 +150,8 @@ TEST_CASE("markov: on the separatrix one side tends to the saddle, like 1/t", "[
   }
 }
 
-TEST_CASE("markov: the line e = 0 rests, and its loss is the entropy of pi", "[fast][markov]") {
+TEST_CASE("markov: the line e = 0 is at rest, and its loss is the entropy of pi",
+          "[fast][markov]") {
   for (const PQ& of : kChains) {
     const Entropies entropies(of);
     for (const double w : {-3.0, -0.8, -0.6, -0.01, 0.0, 0.5}) {
@@ -156,10 +162,11 @@ TEST_CASE("markov: the line e = 0 rests, and its loss is the entropy of pi", "[f
       CHECK(seen.at("prob_0to1") == Approx(of.p / (of.p + of.q)).epsilon(1e-14));
       CHECK(seen.at("prob_1to0") == Approx(of.q / (of.p + of.q)).epsilon(1e-14));
       CHECK(rhs(system, Eigen::Vector2d(0, w)).norm() == 0);
-      // Neighbours distinguish minima from maxima.
+      // The loss at neighbours shows whether the line is a minimum or a maximum.
       const bool minimum = (of.p + of.q < 1) == (w < -kRootHalf);
       CHECK(Run(system, 1).outcome == (minimum ? "local" : "maximum"));
-      // The loss is s times the correlation and s^2 / 32 or less: so near that the first decides.
+      // The loss is s times the correlation plus at most s^2 / 32: so near the line the first term
+      // decides.
       const double size = std::min(0.1, std::sqrt(std::abs(1 - of.p - of.q)) / 5);
       for (const double e : {size, -size, size / 10}) {
         for (const double dw : {-0.05, 0.0, 0.05}) {
@@ -195,15 +202,16 @@ TEST_CASE("markov: the curve s = s* is the global minimum, at the entropy rate",
 }
 
 TEST_CASE("markov: the entropy of pi holds for the rarest symbols", "[fast][markov]") {
-  // -pi log pi - (1 - pi) log(1 - pi) in 80 digits: where 1 - pi rounds to 1, the second part is
-  // pi.
+  // Computed in 80 digits from -pi log pi - (1 - pi) log(1 - pi). Where 1 - pi rounds to 1, the
+  // second term is pi.
   CHECK(Chain(1e-17, 0.9).entropy == Approx(4.4487317850267724e-16).epsilon(1e-14));
   CHECK(Chain(0.9, 1e-17).entropy == Approx(4.4487317850267724e-16).epsilon(1e-14));
   CHECK(Chain(1e-50, 0.5).entropy == Approx(2.30872214938e-48).epsilon(1e-11));
   CHECK(Chain(1e-30, 1e-12).entropy == Approx(4.24465316739e-17).epsilon(1e-11));
 }
 
-TEST_CASE("markov: for independent symbols there is nothing to learn", "[fast][markov]") {
+TEST_CASE("markov: for independent symbols every start ends at a global minimum",
+          "[fast][markov]") {
   for (const PQ& of : {PQ{0.3, 0.7}, PQ{0.2, 0.8}, PQ{0.5, 0.5}, PQ{0.1, 0.9}}) {
     const Chain chain(of.p, of.q);
     CHECK(chain.independent());
@@ -217,7 +225,7 @@ TEST_CASE("markov: for independent symbols there is nothing to learn", "[fast][m
         REQUIRE(run.how == Outcome::Kind::reached);
         CHECK(run.outcome == "global");
         CHECK(observe(system, run.x).at("excess_loss") < 2e-4 * chain.entropy);
-        // Above the separatrix the limit is on w = -1/sqrt 2, where s = 0 as well.
+        // Above the separatrix the limit lies on w = -1/sqrt 2, where s = 0 too.
         if (w < 0 && energy_above_saddle(e, w) > 0.1) {
           CHECK(run.x[1] == Approx(-kRootHalf).epsilon(1e-6));
           CHECK(run.x[0] == Approx(system.limit_point().e).epsilon(1e-6));
@@ -225,13 +233,13 @@ TEST_CASE("markov: for independent symbols there is nothing to learn", "[fast][m
       }
     }
   }
-  // A correlation of 1e-9 is one, and has its two sides.
+  // A correlation of 1e-9 or -1e-9 is distinguished from independence.
   CHECK(Chain(0.3, 0.7 - 1e-9).correlation == Approx(1e-9).epsilon(1e-6));
   CHECK(word(limit_of(Chain(0.3, 0.7 - 1e-9), 0.1, 0.1)) == "global");
   CHECK(word(limit_of(Chain(0.3, 0.7 + 1e-9), 0.1, 0.1)) == "local");
 }
 
-TEST_CASE("markov: with a free bias the outcome is determined from the end", "[fast][markov]") {
+TEST_CASE("markov: with a free bias the outcome depends on the end alone", "[fast][markov]") {
   int global = 0, local = 0;
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.663, 0.872}}) {
     const Entropies entropies(of);
@@ -242,7 +250,7 @@ TEST_CASE("markov: with a free bias the outcome is determined from the end", "[f
           const Markov system = free_bias(of, e, w, b);
           CHECK(system.shape().invariants.empty());
           CHECK(system.shape().events.empty());
-          // Decided early only where the loss is near the lowest already.
+          // The outcome is decided early only where the loss is already near the lowest one.
           const Run early(system, 0.1);
           const double excess = observe(system, early.x).at("excess_loss");
           const bool near = excess < 0.01 * (entropies.stationary - entropies.rate);
@@ -266,20 +274,20 @@ TEST_CASE("markov: with a free bias the outcome is determined from the end", "[f
   CHECK(global + local == 90);
   CHECK(global > 20);
   CHECK(local > 20);
-  // So near the line that the gradient nearly vanishes: a plateau where the line repels.
+  // The gradient nearly vanishes so near the line, which is a plateau where the line repels.
   const double b = std::log(0.2 / 0.3);
   const Markov any = free_bias({0.2, 0.3}, 0.1, 0.1, 0);
   CHECK(any.outcome(std::vector<double>{1e-8, 0.5, b}, 0) == "undecided");
   CHECK(any.outcome(std::vector<double>{1e-8, -0.5, b}, 0) == "undecided");
   CHECK(any.outcome(std::vector<double>{1e-8, -0.9, b}, 0) == "local");
-  // At rest in e from the start, the bias alone moves.
+  // From e = 0 only the bias moves.
   CHECK(Run(free_bias({0.2, 0.3}, 0, 0.5, 2), 200).outcome == "maximum");
   CHECK(Run(free_bias({0.2, 0.3}, 0, -0.9, 2), 200).outcome == "local");
   const Markov independent = free_bias({0.3, 0.7}, 0.4, 0.2, 2);
   CHECK(Run(independent, independent.default_end()).outcome == "global");
 }
 
-TEST_CASE("markov: a free bias that starts far off ends at a global minimum, and is reported so",
+TEST_CASE("markov: a free bias that starts far off ends at a global minimum and reports it",
           "[fast][numbers][markov]") {
   for (const auto& [of, b0] : {std::pair{PQ{0.2, 0.3}, 100.0}, std::pair{PQ{1e-4, 1e-4}, 0.0}}) {
     const Markov system = free_bias(of, 0.1, 0.1, b0);

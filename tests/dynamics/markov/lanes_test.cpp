@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
-// The formulas for many trajectories at once, against those for one.
+// Formulas for many trajectories in lanes, compared with those for one.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -15,7 +15,7 @@ using namespace popflow::markov::test;
 
 namespace {
 
-/// A system and a state in each lane: all chains, with starts on either side of everything.
+/// Systems and states for all lanes: all chains, with states in every region of the landscape.
 struct Filled {
   explicit Filled(bool free) : x(free ? 3 : 2), of(of_rows(free)) {
     std::mt19937 random(11);
@@ -46,14 +46,14 @@ struct Filled {
   LaneRows x, of;
 };
 
-/// Checks equality up to some roundings of the largest term.
+/// Checks equality up to a few roundings of the largest term.
 void check_close(double got, double expected, double scale) {
   CHECK(std::abs(got - expected) <= 1e-13 * scale);
 }
 
 }  // namespace
 
-TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov][lanes]") {
+TEST_CASE("markov: lanes and single trajectories have the same flow", "[fast][markov][lanes]") {
   for (const bool free : {false, true}) {
     const Filled filled(free);
     const LaneFormulas& formulas = Filled::formulas(free);
@@ -71,8 +71,7 @@ TEST_CASE("markov: lanes have the flow of each trajectory alone", "[fast][markov
   }
 }
 
-TEST_CASE("markov: lanes follow slopes with an exponential beyond double",
-          "[fast][markov][lanes]") {
+TEST_CASE("markov: lanes handle slopes whose exponential overflows", "[fast][markov][lanes]") {
   for (const PQ& of : kChains)
     for (const double w : {0.5, -2.0}) {
       const std::vector<double> state = {60, w};
@@ -94,9 +93,9 @@ TEST_CASE("markov: lanes follow slopes with an exponential beyond double",
     }
 }
 
-TEST_CASE("markov: lanes keep the digits of slopes near the best and far away",
+TEST_CASE("markov: lanes are accurate at slopes near the best one and far away",
           "[fast][markov][lanes]") {
-  // Relative errors of dL/ds, which cancels near the best slope and decays far from it.
+  // Checks relative errors of dL/ds, which cancels near the best slope and decays far from it.
   for (const PQ& of : kChains) {
     const Chain chain(of.p, of.q);
     for (const double d : {-600.0, -40.0, -1.0, -1e-3, -1e-9, 1e-9, 1e-3, 1.0, 40.0, 600.0}) {
@@ -115,14 +114,15 @@ TEST_CASE("markov: lanes keep the digits of slopes near the best and far away",
                                   flow.data());
       const Eigen::VectorXd expected = rhs(system, Eigen::Vector2d(e, w));
       INFO("p = " << of.p << ", q = " << of.q << ", slope " << s);
-      // The slope itself is rounded.
+      // Error due to the rounding of the slope.
       const double rounding = 1e-15 * std::max(1.0, std::abs(s)) / std::min(1.0, std::abs(d));
       CHECK(flow.at(0, 7) == Approx(expected[0]).epsilon(std::max(1e-13, 4 * rounding)));
     }
   }
 }
 
-TEST_CASE("markov: lanes have the covariance of each trajectory alone", "[fast][markov][lanes]") {
+TEST_CASE("markov: lanes and single trajectories have the same covariance",
+          "[fast][markov][lanes]") {
   for (const bool free : {false, true}) {
     const Filled filled(free);
     const LaneFormulas& formulas = Filled::formulas(free);
@@ -150,7 +150,8 @@ TEST_CASE("markov: lanes have the covariance of each trajectory alone", "[fast][
   }
 }
 
-TEST_CASE("markov: lanes have the event of each trajectory alone", "[fast][markov][lanes]") {
+TEST_CASE("markov: lanes and single trajectories have the same event function",
+          "[fast][markov][lanes]") {
   const Filled filled(false);
   LaneRows events(1);
   const LaneFormulas& formulas = Filled::formulas(false);

@@ -10,7 +10,7 @@
 #include "support/make_system.hpp"
 #include "support/markov_fixture.hpp"
 
-// A system that is given another start, against one that is made there.
+// A system that gets another start, compared with a system made at that start.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -18,7 +18,8 @@ using namespace popflow::markov::test;
 
 namespace {
 
-/// On either side of everything, on the lines between, and where w vanishes on its way.
+/// Starts in every region of the landscape, on the lines between, and some at which w underflows
+/// later.
 const std::vector<Point> kStarts = {
     {0.7, 0.4, 1},     {-0.3, -0.2, 0}, {0, 0.5, 2},
     {0.05, -1.5, 0},   {1.2, 0, -1},    {40, 1e-3, 0},
@@ -26,7 +27,7 @@ const std::vector<Point> kStarts = {
     {0.6, -1e-260, 0}, {2, -2, -3},     {1e-9, 0.8, 0},
     {0.01, 1e-275, 0}, {0.7, 0.4, -1},  {0, -1 / std::numbers::sqrt2, 0}};
 
-/// Bits of a system's declarations and of its values at some states.
+/// Texts, and the bits of numbers, of a system's declarations and of its values at some states.
 struct Said {
   explicit Said(const Markov& system) {
     const Shape& shape = system.shape();
@@ -87,7 +88,7 @@ struct Said {
 
 }  // namespace
 
-TEST_CASE("markov: a system that is given another start is the one made there", "[fast][markov]") {
+TEST_CASE("markov: a system with a new start equals one made at that start", "[fast][markov]") {
   for (const PQ& pq : kChains)
     for (const bool free : {false, true})
       for (const bool noisy : {false, true}) {
@@ -105,7 +106,8 @@ TEST_CASE("markov: a system that is given another start is the one made there", 
       }
 }
 
-TEST_CASE("markov: a new start is of its parameters, and refused as one is", "[fast][markov]") {
+TEST_CASE("markov: a new start from parameters is read and refused like a first one",
+          "[fast][markov]") {
   RunConfig config = popflow::test::parse("markov", {"--e0", "0.4", "--w0", "0.3"});
   const Made made = popflow::test::make_system(config, pool());
   auto& system = dynamic_cast<Markov&>(*made.system);

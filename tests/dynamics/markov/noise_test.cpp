@@ -10,8 +10,8 @@
 #include "support/markov_sampler.hpp"
 #include "support/monte_carlo.hpp"
 
-// Sampled sequences and their exact covariance, against all sequences there are and against
-// sequences that are drawn symbol by symbol.
+// Sampled sequences and their exact covariance, compared with all possible sequences and with
+// sequences drawn symbol by symbol.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -47,7 +47,8 @@ Eigen::MatrixXd covariance(const Markov& system, const Eigen::VectorXd& x) {
 
 }  // namespace
 
-TEST_CASE("markov: mean and covariance are those over all sequences", "[fast][markov][noise]") {
+TEST_CASE("markov: mean and covariance agree with sums over all sequences",
+          "[fast][markov][noise]") {
   for (const PQ& of : kChains) {
     for (const int length : {2, 3, 4, 5, 8, 11}) {
       for (const Eigen::Vector3d& at : kStates) {
@@ -82,12 +83,12 @@ TEST_CASE("markov: mean and covariance are those over all sequences", "[fast][ma
   }
 }
 
-TEST_CASE("markov: the covariance of long contexts keeps its digits", "[fast][markov][noise]") {
-  // Against the sum over lags as it is defined, in long double; with all lengths up to 2^53.
+TEST_CASE("markov: the covariance of long contexts is accurate", "[fast][markov][noise]") {
+  // Compares with the sum over lags by definition, in long double, for lengths up to 2^53.
   for (const PQ& of : kChains) {
     const Eigen::Vector3d at(0.9, -0.4, 1.1);
     INFO("p = " << of.p << ", q = " << of.q);
-    // E[u_n u_{n+l}'] - E[u] E[u]' with u(a,b) the gradient of a pair.
+    // Covariance E[u_n u_{n+l}'] - E[u] E[u]', where u(a,b) is the gradient of a pair.
     using Matrix = Eigen::Matrix<long double, 3, 3>;
     using Vector = Eigen::Matrix<long double, 3, 1>;
     const long double p = of.p, q = of.q, lambda = 1 - p - q;
@@ -122,7 +123,7 @@ TEST_CASE("markov: the covariance of long contexts keeps its digits", "[fast][ma
       INFO(symbols << " symbols");
       CHECK((found - expected).norm() < 1e-12 * expected.norm());
     }
-    // In the limit of long contexts it is the asymptotic variance over the length.
+    // For long contexts the covariance is the asymptotic variance over the length.
     const Matrix limit = same + (next + next.transpose()) / (p + q);
     const std::int64_t longest = std::int64_t{1} << 53;
     const Eigen::MatrixXd found =
@@ -133,9 +134,9 @@ TEST_CASE("markov: the covariance of long contexts keeps its digits", "[fast][ma
 
 TEST_CASE("markov: transitions occur as often as in sequences drawn symbol by symbol",
           "[fast][markov][noise]") {
-  // 200 000 chains of 5 symbols: the frequencies of all events of a chain are within 5 standard
-  // errors of their probabilities over all sequences. These are about 130 numbers, so that with
-  // another seed one would be outside with probability 1e-4.
+  // 200 000 chains of 5 symbols. The frequencies of all events of a chain lie within 5 standard
+  // errors of their probabilities over all sequences. With another seed one of these about 130
+  // numbers fails with probability 1e-4.
   using Seen = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
   Workers workers(1);
   std::uint32_t number = 0;
@@ -166,10 +167,10 @@ TEST_CASE("markov: transitions occur as often as in sequences drawn symbol by sy
   }
 }
 
-TEST_CASE("markov: a batch's chains are those of their streams, bit for bit",
+TEST_CASE("markov: a batch's chains have the same bits as single streams",
           "[fast][markov][noise]") {
-  // Words that are drawn many at a time against a stream for each chain. A length of 10 000 takes
-  // more words than are drawn at once.
+  // Compares words drawn in blocks with one stream per chain. A length of 10 000 takes more words
+  // than one block.
   Workers workers(1);
   const Chain chain(0.2, 0.3);
   const SampleKey key{7, Purpose::samples, 5, 0xffff'fff0};
@@ -199,9 +200,9 @@ TEST_CASE("markov: a batch's chains are those of their streams, bit for bit",
 
 TEST_CASE("markov: sampled gradients have the flow for mean and the exact covariance",
           "[fast][markov][noise]") {
-  // Lengths that are a rest alone, one block, blocks and a rest. 40 000 samples; first moments and
-  // second moments along four directions within 5 standard errors. 210 numbers in all: with another
-  // seed one would be out with probability 1e-4.
+  // Lengths that give only a rest, one block, or blocks and a rest. 40 000 samples; first moments,
+  // and second moments along four directions, lie within 5 standard errors. With another seed one
+  // of the 210 numbers fails with probability 1e-4.
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.05, 0.5}}) {
     for (const std::int64_t length : {2, 20, 65, 66, 150, 1024}) {
       const Eigen::Vector3d at(0.9, -0.4, 1.1);
@@ -234,7 +235,7 @@ TEST_CASE("markov: a weighted sum of samples is the sum of the samples", "[fast]
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(3);
   for (std::size_t i = 0; i < weights.size(); ++i) sum += sampled(system, at, 50 + i, {weights[i]});
   CHECK((sampled(system, at, 50, weights) - sum).norm() < 1e-13);
-  // Onto the state itself, as SGD takes its steps; on any number of threads.
+  // SGD adds samples to the state itself. The sum does not depend on the number of threads.
   Workers four(4);
   const Markov threaded(Chain(0.2, 0.3), true, {at[0], at[1], at[2]}, {}, {.context_length = 100},
                         four);
@@ -253,11 +254,12 @@ TEST_CASE("markov: no sample moves e = 0 or w = 0", "[fast][markov][noise]") {
   CHECK(covariance(system, Eigen::Vector2d(0.5, 1e-300)).col(1).norm() == 0);
 }
 
-TEST_CASE("markov: with noise the energy fluctuates by its formula", "[fast][markov][noise]") {
-  // A sample adds -2 e^2 times what it adds to the bias, so the variance of the energy's change is
-  // (eta/B) int 4 e^4 C_bb dt along the flow; its mean comes from the second derivatives H:
-  // (eta/2) int [tr(H C)/B + f'Hf] dt. 4000 runs: the standard deviation to 5 x 1.1%, the mean to 5
-  // standard errors, and both to corrections of a relative order eta or so.
+TEST_CASE("markov: with noise the energy's fluctuation agrees with its formula",
+          "[fast][markov][noise]") {
+  // A sample changes the energy by -2 e^2 times its change of the bias. So the energy's variance is
+  // (eta/B) int 4 e^4 C_bb dt along the flow. Its mean follows from the second derivatives H:
+  // (eta/2) int [tr(H C)/B + f'Hf] dt. Over 4000 runs the standard deviation agrees to 5 x 1.1% and
+  // the mean to 5 standard errors, both up to corrections of relative order eta.
   const PQ of{0.2, 0.3};
   const double eta = 0.04, t = 4;
   const std::int64_t B = 2;
@@ -299,9 +301,9 @@ TEST_CASE("markov: with noise the energy fluctuates by its formula", "[fast][mar
   CHECK(std::abs(drift) > 4 * deviation / std::sqrt(kRuns));
 }
 
-TEST_CASE("markov: a noisy run's outcome is where it has ended", "[fast][markov][noise]") {
+TEST_CASE("markov: a noisy run's outcome depends on its end alone", "[fast][markov][noise]") {
   const auto ends = [](const PQ& of, const Eigen::Vector2d& x) {
-    // Whatever its start: here one that the flow takes to a local minimum, and one to a global.
+    // Starts that the flow takes to a local and to a global minimum give the same outcome.
     const Sampling noisy{.noisy = true};
     const std::string a = optimal(of, 0.1, -1.1, noisy).outcome(numbers_of(x), 1);
     const std::string b = optimal(of, 0.5, 0.5, noisy).outcome(numbers_of(x), 1);
@@ -321,7 +323,7 @@ TEST_CASE("markov: a noisy run's outcome is where it has ended", "[fast][markov]
   CHECK(ends(stay, {std::sqrt(s), 0}) == "global");
   CHECK(ends(stay, {0.05, -1.1}) == "local");
   CHECK(ends(stay, {-0.05, -1.1}) == "local");
-  CHECK(ends(stay, {0.05, 0.3}) == "undecided");    // on its way from the line
+  CHECK(ends(stay, {0.05, 0.3}) == "undecided");    // on its way from the line e = 0
   CHECK(ends(stay, {0.05, -0.71}) == "undecided");  // near the saddle
   CHECK(ends(stay, {0, -1}) == "local");
   CHECK(ends(stay, {0, 1}) == "maximum");

@@ -6,8 +6,8 @@
 #include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
-// Against the same formulas in many digits: what saturates or cancels in double precision does not
-// there.
+// Compares with the same formulas in many digits, which neither saturate nor cancel as in double
+// precision.
 
 using namespace popflow::markov;
 using namespace popflow::markov::test;
@@ -15,7 +15,8 @@ using namespace popflow::markov::test;
 namespace {
 
 namespace mp = boost::multiprecision;
-// (p - q) + sqrt((p - q)^2 + 4 p q e^s) loses |s|/2.3 digits of these for p < q and negative s.
+// With these digits (p - q) + sqrt((p - q)^2 + 4 p q e^s) may lose |s|/2.3 digits (p < q, negative
+// s).
 using Exact = mp::number<mp::cpp_bin_float<340>, mp::et_off>;
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -52,7 +53,7 @@ const std::vector<PQ> kLopsided = {{0.2, 0.3},
 
 }  // namespace
 
-TEST_CASE("markov: the optimal bias and its logits have all their digits", "[fast][markov]") {
+TEST_CASE("markov: the optimal bias and its logits are accurate to rounding", "[fast][markov]") {
   for (const PQ& of : kLopsided) {
     const Chain chain(of.p, of.q);
     for (const double e : {1e-8, 0.3, 1.0, 5.0, 13.0, 40.0}) {
@@ -63,7 +64,7 @@ TEST_CASE("markov: the optimal bias and its logits have all their digits", "[fas
         const Exact f0 = exact_f0(of.p, of.q, s);
         const Exact b = f0 + Exact(e) * e / 2;
         const Logits found = optimal_logits(chain, e, w);
-        // p - q itself has its rounding where the two are nearly equal.
+        // p - q contributes its own rounding where p and q are nearly equal.
         const double size = 1 + e * e;
         CHECK(error(found.bias, b) <= 8 * kEpsilon * (1 + std::abs(static_cast<double>(b))));
         CHECK(error(found.f0, f0) <= 8 * kEpsilon * (size + std::abs(static_cast<double>(f0))));
@@ -76,8 +77,8 @@ TEST_CASE("markov: the optimal bias and its logits have all their digits", "[fas
 
 TEST_CASE("markov: the optimal bias solves its equation at slopes in the millions",
           "[fast][markov]") {
-  // g_0 + g_1 = 0 is q u y^2 + (q - p) y - p = 0 with y = e^{f_0}, u = e^s, all terms of which fit
-  // many digits with a long exponent: one step of Newton's method in log y is the error of f_0.
+  // g_0 + g_1 = 0 is q u y^2 + (q - p) y - p = 0 with y = e^{f_0} and u = e^s. A type with many
+  // digits and a long exponent holds all terms. One Newton step in log y gives the error of f_0.
   for (const PQ& of : kLopsided) {
     const Chain chain(of.p, of.q);
     for (const double e : {13.0, 40.0}) {
@@ -93,7 +94,7 @@ TEST_CASE("markov: the optimal bias solves its equation at slopes in the million
   }
 }
 
-TEST_CASE("markov: the model's pairs and the gradient have all their digits", "[fast][markov]") {
+TEST_CASE("markov: the model's pairs and the gradient are accurate to rounding", "[fast][markov]") {
   for (const PQ& of : kLopsided) {
     const Chain chain(of.p, of.q);
     const Exact P = of.p, Q = of.q;
@@ -112,11 +113,11 @@ TEST_CASE("markov: the model's pairs and the gradient have all their digits", "[
       const ModelPairs pairs = model_pairs(chain, s);
       const double relative = 16 * kEpsilon * (1 + std::abs(s));
       CHECK(error(pairs.change, x) <= relative * static_cast<double>(x));
-      // e^s / (D + ...)^2 doubles what D has lost of its digits.
+      // e^s / (D + ...)^2 doubles the relative error of D.
       const double near = of.p == of.q ? 1 : of.p / std::abs(of.p - of.q) > 1e6 ? 100 : 1;
       CHECK(error(pairs.stay0, stay0) <= near * relative * static_cast<double>(stay0));
       CHECK(error(pairs.stay1, stay1) <= near * relative * static_cast<double>(stay1));
-      // s* carries the rounding of log p and log q.
+      // s* contains the rounding of log p and log q.
       const Exact curvature = 1 / (1 / x + 1 / stay0 + 1 / x + 1 / stay1);
       const double by_rounding = static_cast<double>(curvature) * 8 * kEpsilon *
                                  (std::abs(chain.best_slope) + std::abs(s));
@@ -128,9 +129,8 @@ TEST_CASE("markov: the model's pairs and the gradient have all their digits", "[
   }
 }
 
-TEST_CASE("markov: the gradient stays accurate where both sigmoids have saturated",
-          "[fast][markov]") {
-  // At s = 89 sigma(f_1) rounds to 1 and sigma(f_0) is 1e-19; what is left of g_1 is its limit.
+TEST_CASE("markov: the gradient stays accurate where both sigmoids saturate", "[fast][markov]") {
+  // At s = 89 sigma(f_1) rounds to 1 and sigma(f_0) is 1e-19; g_1 is near its limit.
   const Chain chain(0.2, 0.3);
   const ModelPairs pairs = model_pairs(chain, 89);
   CHECK(pairs.g1 == Approx(chain.pair_change).epsilon(1e-15));
@@ -148,7 +148,7 @@ TEST_CASE("markov: the gradient stays accurate where both sigmoids have saturate
   }
 }
 
-TEST_CASE("markov: log(1 + z) - z has all its digits", "[fast][markov]") {
+TEST_CASE("markov: log(1 + z) - z is accurate to rounding", "[fast][markov]") {
   for (const double z :
        {-0.9, -0.5, -0.4999, -0.1, -1e-3, -1e-9, 1e-9, 1e-3, 0.1, 0.4999, 0.5, 7.0}) {
     INFO("z = " << z);
@@ -158,7 +158,7 @@ TEST_CASE("markov: log(1 + z) - z has all its digits", "[fast][markov]") {
   CHECK(log1p_minus(0) == 0);
 }
 
-TEST_CASE("markov: differences of coins have all their digits", "[fast][markov]") {
+TEST_CASE("markov: differences of coins' entropies are accurate to rounding", "[fast][markov]") {
   for (const double p : {1e-12, 0.003, 0.3, 0.5, 0.7, 0.998, 1 - 1e-12}) {
     for (const double d : {-2000.0, -60.0, -3.0, -0.5, -0.4, -1e-3, -1e-9, 1e-9, 1e-3, 0.4, 0.51,
                            3.0, 60.0, 2000.0}) {
@@ -176,8 +176,8 @@ TEST_CASE("markov: differences of coins have all their digits", "[fast][markov]"
   }
 }
 
-TEST_CASE("markov: a rare symbol, 0 or 1, keeps its digits", "[fast][markov]") {
-  // The symbols swapped: p and q are, logits change their signs and places.
+TEST_CASE("markov: values are accurate where 0 or 1 is a rare symbol", "[fast][markov]") {
+  // Swapping the symbols swaps p and q, and swaps the logits with changed signs.
   for (const double rare : {0.1, 1e-6, 1e-12, 1e-17, 1e-100}) {
     INFO("probability " << rare);
     const Chain chain(0.3, rare), swapped(rare, 0.3);
@@ -190,7 +190,7 @@ TEST_CASE("markov: a rare symbol, 0 or 1, keeps its digits", "[fast][markov]") {
               Approx(loss_above_line(swapped, of_swapped)).epsilon(1e-13).margin(1e-14 * rare));
       }
     }
-    // The flow with a free bias, by differences of logits as large as 230.
+    // Flow with a free bias in exact arithmetic, with differences of logits as large as 230.
     const Eigen::Vector3d x(1, 0.5, 0.2);
     const Exact p = 0.3, q = rare, f0 = Exact(0.2) - Exact(0.5), f1 = f0 + Exact(1.5);
     const Exact g0 = q / (p + q) * (sigma(f0) - p), g1 = p / (p + q) * (sigma(f1) - 1 + q);
@@ -201,7 +201,7 @@ TEST_CASE("markov: a rare symbol, 0 or 1, keeps its digits", "[fast][markov]") {
   }
 }
 
-TEST_CASE("markov: energies near the separatrix have all their digits", "[fast][markov]") {
+TEST_CASE("markov: energies near the separatrix are accurate to rounding", "[fast][markov]") {
   for (const double w : {-1e-9, -0.3, -0.7, -0.707, -0.70710678118, -0.7071067812, -0.72, -3.0}) {
     for (const double e : {0.0, 1e-9, 1e-4, 0.3}) {
       INFO("e = " << e << ", w = " << w);
@@ -216,7 +216,7 @@ TEST_CASE("markov: energies near the separatrix have all their digits", "[fast][
   }
 }
 
-TEST_CASE("markov: losses above the line and above the lowest one have all their digits",
+TEST_CASE("markov: losses above the line and above the lowest one are accurate to rounding",
           "[fast][markov]") {
   for (const PQ& of : kLopsided) {
     const Chain chain(of.p, of.q);
@@ -232,11 +232,12 @@ TEST_CASE("markov: losses above the line and above the lowest one have all their
         const Exact loss = pi0 * cross(p, f0) + pi1 * cross(1 - q, f1);
         const Exact above_line = loss - entropy(pi1);
         const Exact excess = loss - pi0 * entropy(p) - pi1 * entropy(q);
-        // Near its other zero the difference of two divergences is as exact as these.
+        // Near the other zero of the loss its two divergences cancel, and the error is relative to
+        // their size.
         const double terms = std::abs(chain.slope_at_line * slope);
         CHECK(error(loss_above_line_at(chain, slope), above_line) <=
               1e-13 * std::abs(static_cast<double>(above_line)) + 1e-14 * terms);
-        // The slope itself is known to its rounding and that of the best one.
+        // The slope and the best slope contribute their rounding.
         const double by_rounding = 4 * kEpsilon * (std::abs(slope) + std::abs(chain.best_slope)) *
                                    std::abs(slope_gradient(chain, slope));
         if (std::abs(slope - chain.best_slope) > 1e-9)

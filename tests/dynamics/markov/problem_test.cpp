@@ -26,7 +26,7 @@ Made make_run(const Words& words) {
   return popflow::test::make_system(popflow::test::parse("markov", words), pool());
 }
 
-/// p and q of the chain that these words make.
+/// Returns p and q of the chain that these words of a command line define.
 PQ chain_of(const Words& words) {
   const Made made = make_run(words);
   const Chain& chain = dynamic_cast<const Markov&>(*made.system).chain();
@@ -35,7 +35,7 @@ PQ chain_of(const Words& words) {
   return {chain.p, chain.q};
 }
 
-/// Exit code and message of the error that these words cause.
+/// Returns exit code and message of the error that these words cause.
 std::string complaint(const Words& words) {
   try {
     make_run(words);
@@ -75,7 +75,7 @@ TEST_CASE("markov: starts whose square underflows, or out of bounds, are refused
   check_complaint({"--b0", "inf"}, {"2 ", "--b0"});
   check_complaint({"--bias", "best"}, {"2 ", "--bias", "best", "optimal", "free"});
   check_complaint({"--context-length", "1"}, {"2 ", "--context-length", "1"});
-  CHECK(complaint({"--context-length", "2", "--b0", "3"}) == "none");  // without effect here
+  CHECK(complaint({"--context-length", "2", "--b0", "3"}) == "none");  // b0 has no effect here
 }
 
 TEST_CASE("markov: extreme starts end with an outcome and finite values", "[fast][markov]") {
@@ -110,9 +110,9 @@ TEST_CASE("markov: extreme starts end with an outcome and finite values", "[fast
   }
 }
 
-TEST_CASE("markov: p and q are the frequencies in a text", "[fast][markov]") {
+TEST_CASE("markov: p and q are frequencies of transitions in a text", "[fast][markov]") {
   const ScratchFolder folder;
-  // v c c v v | c v c v v c: spaces, dots and digits are skipped, across words.
+  // The text is v c c v v | c v c v v c: spaces, dots and digits are skipped, also inside words.
   const std::string text = folder.write("text", "Abb eo. 7\n\n D-a!pUIz");
   const PQ found = chain_of({"--text", text});
   // 0 -> 1: b-e, d-a, p-u of the five zeros with a successor (b, b, d, p); zeros: b->b, b->e, d->a,
@@ -126,23 +126,23 @@ TEST_CASE("markov: p and q are the frequencies in a text", "[fast][markov]") {
   CHECK(counts.of[1][0] == 4);
   CHECK(counts.of[1][1] == 2);
 
-  // Other classes; what is in neither is skipped.
+  // Other classes of letters; characters of neither class are skipped.
   const TransitionCounts own = count_transitions(text, "bD", std::string("aP"));
   // a b b d a p
   CHECK(own.of[0][0] == 1);
   CHECK(own.of[0][1] == 1);
   CHECK(own.of[1][0] == 1);
   CHECK(own.of[1][1] == 2);
-  // A space may be a symbol; a run of white space is one.
+  // A space may be a symbol; a run of white space counts as one space.
   const TransitionCounts spaces = count_transitions(text, " ", std::nullopt);
-  // A b b _ e o _ _ D a p U I z: the digit is skipped, and so two runs of white space meet.
+  // The text is A b b _ e o _ _ D a p U I z. Skipping the digit makes two runs of white space meet.
   CHECK(spaces.of[0][0] == 8);
   CHECK(spaces.of[0][1] == 2);
   CHECK(spaces.of[1][0] == 2);
   CHECK(spaces.of[1][1] == 1);
 }
 
-TEST_CASE("markov: letters of other alphabets", "[fast][markov]") {
+TEST_CASE("markov: letters of other alphabets have classes", "[fast][markov]") {
   const ScratchFolder folder;
   // "ovo vv, oo" in Cyrillic.
   const std::string text =
@@ -162,15 +162,15 @@ TEST_CASE("markov: letters of other alphabets", "[fast][markov]") {
   CHECK(counts.of[1][1] == 1);
   check_complaint({"--text", text, "--text-ones", "aei"},
                   {"3 ", text, "never occurs", "'aei'", "--text-ones"});
-  // The file says which characters were ones.
+  // The file stores which characters were ones.
   CHECK(make_run({"--text", text}).own.word("text-ones") == vowels);
 }
 
-TEST_CASE("markov: a letter with accents is of its base letter's class", "[fast][markov]") {
+TEST_CASE("markov: a letter with accents has its base letter's class", "[fast][markov]") {
   const ScratchFolder folder;
   std::size_t number = 0;
-  /// The classes of a text's characters, told by their transitions to a digit that is a one and one
-  /// that is a zero: each character stands between them.
+  /// Returns the classes of a text's characters. Each character stands between a digit of class one
+  /// and one of class zero, so the transitions reveal its class.
   const auto classes = [&](std::u32string_view characters, const std::string& ones,
                            const std::optional<std::string>& zeros = std::nullopt) {
     std::string found;
@@ -191,14 +191,14 @@ TEST_CASE("markov: a letter with accents is of its base letter's class", "[fast]
   // Cyrillic: io, yi, ye, yat, hard sign's vowel; short i and short u, soft sign, zhe with breve.
   CHECK(classes(U"\u0451\u0401\u0457\u0454\u0463\u044b\u0439\u0419\u045e\u044c\u04c2", vowels) ==
         "11111100000");
-  // Marks, joiners, digits and symbols are of no class; letters of other alphabets are zeros.
+  // Marks, joiners, digits and symbols have no class; letters of other alphabets are zeros.
   CHECK(classes(U"\u0301\u200d\u200c\u00ad7\u20ac\u05d0", vowels) == "------0");
-  // A list goes before the base letter.
+  // A character in a list has the list's class, whatever its base letter.
   CHECK(classes(U"e\u00e9\u00ea\u00f6", "e", "\u00e9o") == "1010");
   CHECK(classes(U"\u0438\u0439", "\u0439") == "01");
 }
 
-TEST_CASE("markov: a text counts the same however its accents are written", "[fast][markov]") {
+TEST_CASE("markov: composed and decomposed accents give the same counts", "[fast][markov]") {
   const ScratchFolder folder;
   const auto counts = [&](const std::string& text) {
     const TransitionCounts found =
@@ -207,12 +207,12 @@ TEST_CASE("markov: a text counts the same however its accents are written", "[fa
                                      found.of[1][1]};
   };
   const std::vector<std::int64_t> ete = counts("\u00e9t\u00e9 dr\u00f4le, o\u00f9?");
-  // e t e d r o l e o u
+  // Letters e t e d r o l e o u.
   CHECK(ete == std::vector<std::int64_t>{1, 3, 3, 2});
   CHECK(counts("e\u0301te\u0301 dro\u0302le, ou\u0300?") == ete);
   CHECK(counts("\u00c9T\u00c9 DR\u00d4LE, OU\u0300?") == ete);
   CHECK(counts("\u00e9t\u00ade\u0301 dr\u00f4\u200dle, o\u00f9?") == ete);
-  // Cyrillic, with accents of stress that have no composed form: "moy dom" with "o" stressed.
+  // Cyrillic letters with stress accents, which have no composed form: "moy dom" with "o" stressed.
   const std::vector<std::int64_t> moy = counts("\u043c\u043e\u0439 \u0434\u043e\u043c");
   CHECK(moy == std::vector<std::int64_t>{1, 2, 2, 0});
   CHECK(counts("\u041c\u043e\u0301\u0438\u0306 \u0434\u043e\u0301\u043c") == moy);
@@ -233,7 +233,7 @@ TEST_CASE("markov: invalid texts and classes are refused", "[fast][markov]") {
   check_complaint({"--text", text, "--text-ones", "\xFF"}, {"2 ", "--text-ones", "UTF-8"});
   check_complaint({"--text", text, "--text-zeros", "xyz"}, {"2 ", "'y'", "--text-ones"});
   check_complaint({"--text", text, "--p", "0.5"}, {"2 ", "--p 0.5 disagrees", text});
-  CHECK(complaint({"--text-ones", "b"}) == "none");  // without a text, without effect
+  CHECK(complaint({"--text-ones", "b"}) == "none");  // Without a text these options have no effect.
 }
 
 TEST_CASE("markov: p and q from a problem file", "[fast][markov]") {
@@ -271,7 +271,7 @@ TEST_CASE("markov: p and q from a problem file", "[fast][markov]") {
   check_complaint({"--problem", other}, {"3 ", "other.h5", "p or q"});
 }
 
-TEST_CASE("markov: a start from another run is its end, with its digits", "[fast][markov]") {
+TEST_CASE("markov: a start from another run is that run's end, to all digits", "[fast][markov]") {
   if (!popflow::test::popflow_binary()) return;
   const ScratchFolder folder;
   const std::string path = folder.file("run.h5");
@@ -284,7 +284,7 @@ TEST_CASE("markov: a start from another run is its end, with its digits", "[fast
   made.system->start({start.data(), 2});
   CHECK(start[0] == Approx(expected.x[0]).epsilon(1e-6));
   CHECK(start[1] == Approx(expected.x[1]).epsilon(1e-6));
-  // The run's file says where it started: its scales follow from that when it is resumed.
+  // The file stores where the run started: a resumed run derives its scales from it.
   CHECK(made.own.real("e0") == start[0]);
   CHECK(made.own.real("w0") == start[1]);
   check_complaint({"--init-from", path, "--e0", "0.3"}, {"2 ", "--e0", "--init-from"});

@@ -11,11 +11,11 @@
 #include "support/markov_sampler.hpp"
 #include "support/monte_carlo.hpp"
 
-// How far the flow and the two SDEs are from SGD, without Monte Carlo. On w = 0, where no sample
-// moves w, the state is the one number e. A step of SGD, or of Euler and Maruyama, then takes a
-// function u(e) to its expectation after the step; on a Chebyshev grid that is a matrix, and its
-// powers give the moments of e after many steps to many digits. The drivers are held to the same
-// matrices by Monte Carlo.
+// Distance of the flow and the two SDEs from SGD, without Monte Carlo. On w = 0 no sample moves w,
+// so the state is the single number e. A step of SGD or of Euler-Maruyama maps a function u(e) to
+// its expectation after the step. On a Chebyshev grid this map is a matrix, and its powers give
+// moments of e after many steps to many digits. Monte Carlo compares the drivers with the same
+// matrices.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -30,8 +30,8 @@ constexpr double kEnd = 2;
 constexpr PQ kChain{0.2, 0.3};
 const Sampling kPairs{.context_length = 2, .noisy = true};
 
-/// Interpolation on Chebyshev's points of an interval whose ends no run comes near. What steps
-/// across them do leaves errors of 1e-6 in the moments: those compared are larger.
+/// Interpolation at Chebyshev points of an interval whose ends no run comes near. Steps across the
+/// ends leave errors of 1e-6 in the moments; the compared differences are larger.
 class Grid {
  public:
   Grid() : points_(kSize), weights_(kSize) {
@@ -42,7 +42,7 @@ class Grid {
     }
   }
   [[nodiscard]] const Eigen::VectorXd& points() const { return points_; }
-  /// The row that takes values at the points to the value at e (barycentric formula).
+  /// Returns the row that maps values at the points to the value at e (barycentric formula).
   [[nodiscard]] Eigen::RowVectorXd at(double e) const {
     e = std::clamp(e, kLow, kHigh);
     Eigen::RowVectorXd row = Eigen::RowVectorXd::Zero(kSize);
@@ -63,7 +63,8 @@ class Grid {
   Eigen::VectorXd points_, weights_;
 };
 
-/// The expectation after a step: `step` calls its argument with where e may go and how likely.
+/// Returns the expectation after a step as a matrix: `step` calls its argument with each next e and
+/// its probability.
 using Visit = std::function<void(double e, double probability)>;
 Eigen::MatrixXd operator_of(const Grid& grid, const std::function<void(double, Visit)>& step) {
   Eigen::MatrixXd P = Eigen::MatrixXd::Zero(grid.points().size(), grid.points().size());
@@ -90,7 +91,7 @@ Moments after(const Grid& grid, const Eigen::MatrixXd& P, std::int64_t steps) {
 }
 
 Moments of_sgd(double eta) {
-  // Batches of one transition: by the definition of the model, with the optimal bias.
+  // Batches of one transition, from the model's definition with the optimal bias.
   const Markov system = optimal(kChain, kStart, 0, kPairs);
   const Grid grid;
   const Eigen::MatrixXd P = operator_of(grid, [&](double e, const Visit& visit) {
@@ -102,7 +103,7 @@ Moments of_sgd(double eta) {
   return after(grid, P, std::llround(kEnd / eta));
 }
 
-/// Nodes and weights of the expectation over a standard normal (Golub and Welsch 1969).
+/// Nodes and weights for expectations over a standard normal (Golub and Welsch 1969).
 std::pair<Eigen::VectorXd, Eigen::VectorXd> gauss_hermite(Eigen::Index n) {
   Eigen::MatrixXd jacobi = Eigen::MatrixXd::Zero(n, n);
   for (Eigen::Index i = 1; i < n; ++i)
@@ -118,7 +119,7 @@ double standard_deviation(const Markov& system, double e) {
   return std::sqrt(c(0, 0));
 }
 
-/// Steps dt of Euler and Maruyama for the modified equation of order 1 or 2.
+/// Moments after Euler-Maruyama steps dt of the modified equation of order 1 or 2.
 Moments of_euler(double eta, double dt, int order) {
   const Markov system = optimal(kChain, kStart, 0, kPairs);
   const Grid grid;
@@ -143,7 +144,7 @@ Moments of_euler(double eta, double dt, int order) {
   return after(grid, P, std::llround(kEnd / dt));
 }
 
-/// The SDE itself: Euler's error is a series in dt, of which four terms are taken away.
+/// Moments of the SDE itself: Richardson extrapolation removes four terms of Euler's error in dt.
 Moments of_sde(double eta, int order) {
   std::vector<Moments> table;
   for (const int parts : {4, 8, 16, 32}) table.push_back(of_euler(eta, eta / parts, order));
@@ -159,8 +160,7 @@ Moments of_sde(double eta, int order) {
 
 const std::vector<double> kRates = {0.2, 0.1, 0.05};
 
-/// The order of errors at the halved rates kRates, by the last halving, with its next term taken
-/// away.
+/// Order of the errors at the halved rates kRates: the ratio of the last halving, extrapolated.
 double order_of(const std::vector<double>& errors) {
   std::vector<double> ratios;
   for (std::size_t i = 1; i < errors.size(); ++i) ratios.push_back(errors[i - 1] / errors[i]);
@@ -203,7 +203,7 @@ void check_same(const OverRuns& found, const Moments& expected) {
 
 }  // namespace
 
-TEST_CASE("markov: SGD's mean converges to the flow at order 1, to the second SDE at order 2",
+TEST_CASE("markov: SGD's mean is that of the flow to order 1 and that of the second SDE to order 2",
           "[fast][markov][noise]") {
   const Markov system = optimal(kChain, kStart, 0, kPairs);
   FlowDriver flow(system, pool(), {.rtol = 1e-13, .atol = 1e-15});
@@ -225,9 +225,9 @@ TEST_CASE("markov: SGD's mean converges to the flow at order 1, to the second SD
 
 TEST_CASE("markov: the second SDE has the variance of noisy gradient descent at order 2",
           "[fast][markov][noise]") {
-  // The variance is itself of order eta: relative errors. SGD has another one: the modified
-  // equation knows two moments of a sample, and its third moves the variance through the curvature
-  // of the drift by a relative order eta, too.
+  // The variance is of order eta itself, so errors are relative. SGD's variance differs: the
+  // modified equation knows only two moments of a sample. The third one changes the variance
+  // through the drift's curvature, also by a relative order eta.
   std::vector<double> first, second;
   for (const double eta : kRates) {
     const double descent = of_euler(eta, eta, 1).variance;
@@ -240,9 +240,9 @@ TEST_CASE("markov: the second SDE has the variance of noisy gradient descent at 
   CHECK(order_of(second) == Approx(2).margin(0.1));
 }
 
-TEST_CASE("markov: the drivers have the moments of their steps", "[fast][markov][noise]") {
-  // 20 000 runs; mean and variance within 5 standard errors (6e-7 a number with another seed). The
-  // two SDEs and SGD differ by more than that.
+TEST_CASE("markov: the drivers' moments agree with those of exact steps", "[fast][markov][noise]") {
+  // 20 000 runs; mean and variance lie within 5 standard errors (with another seed each fails with
+  // probability 6e-7). The two SDEs and SGD differ by more than this bound.
   constexpr std::uint32_t kRuns = repetitions(20'000U);
   const double eta = 0.2;
   const Markov system = optimal(kChain, kStart, 0, kPairs);
