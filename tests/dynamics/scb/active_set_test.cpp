@@ -1,5 +1,6 @@
-// The l1 term followed exactly: which weights rest at zero, when they come to rest and when they
-// leave, against an independent integration (data/reference/scb-l1.txt); and what else follows it.
+// Exact integration of the l1 term: which weights rest at zero, when they come to rest and when
+// they leave, compared with an independent integration (data/reference/scb-l1.txt). Also resuming,
+// stages and the choice of the solver.
 
 #include <cmath>
 #include <fstream>
@@ -23,16 +24,16 @@ namespace {
 
 scb::Training exactly(double l1) { return {.l1 = l1, .solver = L1Solver::active_set}; }
 
-/// A weight whose sign has changed: the new one, and when.
+/// Change of a weight's sign, with its time and the new sign.
 struct Change {
   std::size_t query = 0;
-  std::size_t slot = 0;  ///< the number of slots: off the support
+  std::size_t slot = 0;  ///< number of slots: off the support
   double time = 0;
   int sign = 0;
   double rate = std::nan("");
 };
 
-/// A run that notes every change of a sign.
+/// Run that records every change of a sign.
 class Watched {
  public:
   Watched(const Scb& system, FlowDriver::Options options)
@@ -50,8 +51,8 @@ class Watched {
   [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
   [[nodiscard]] const FlowDriver& driver() const { return driver_; }
 
-  /// Signs by query and slot, those off the support last; empty in stage 1. In full coordinates all
-  /// weights off the support of a query must have the same.
+  /// Returns signs by query and slot, last the sign of the weights off the support. Empty in stage
+  /// 1. In full coordinates all weights of a query off the support must have the same sign.
   [[nodiscard]] std::vector<int> signs() const {
     std::vector<int> result;
     if (system_.stage(driver_.view()) == 1 && system_.training().two_stage) return result;
@@ -120,7 +121,7 @@ std::istringstream next_of(std::istream& file, const std::string& kind) {
   return {};
 }
 
-/// The lines of that kind, without the word.
+/// Returns the reference file's lines that start with `kind`, without this word.
 std::vector<std::istringstream> reference(const std::string& kind) {
   std::ifstream file(popflow::test::source_file("data/reference/scb-l1.txt"));
   std::vector<std::istringstream> lines;
@@ -219,13 +220,13 @@ std::unique_ptr<Scb> make_case(const Case& one, Coordinates coordinates) {
   return make_scb(problem, one.variant, coordinates, hand_start(problem, one.own_start), training);
 }
 
-/// V and A where a flow has come to at time t.
+/// Returns V and A of a flow at time t.
 Matrices reached(const Scb& system, Flow& flow, double t) {
   const Eigen::VectorXd x = flow.to(t);
   return recorded(system, x, t, flow.view().regime);
 }
 
-/// The attention as the reference has it.
+/// Returns the attention in the reference's layout.
 Eigen::MatrixXd by_slots(const Scb& system, const Eigen::VectorXd& x,
                          std::span<const double> regime) {
   const Eigen::MatrixXd A = recorded(system, x, 0, regime).A;
@@ -245,8 +246,7 @@ bool same_zeros(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
   return ((a.array() == 0) == (b.array() == 0)).all();
 }
 
-/// Each weight's changes, in their order, which is all that rounding leaves of it between weights
-/// that change together.
+/// Compares each weight's changes in order. Rounding may reorder the changes of different weights.
 void check_changes(const std::vector<Change>& found, const std::vector<Change>& expected) {
   REQUIRE(found.size() == expected.size());
   for (const Change& change : expected) {
@@ -262,7 +262,7 @@ void check_changes(const std::vector<Change>& found, const std::vector<Change>& 
       INFO("query " << a[i].query << ", slot " << a[i].slot << ", t = " << a[i].time << ", "
                     << b[i].time);
       CHECK(a[i].sign == b[i].sign);
-      // The error of what decides, over the rate at which it goes through zero.
+      // Time error times the rate at which the deciding quantity passes zero.
       const double rate = std::isnan(b[i].rate) ? 1e-2 : std::abs(b[i].rate);
       CHECK(std::abs(a[i].time - b[i].time) * rate < 1e-11);
     }
@@ -271,8 +271,7 @@ void check_changes(const std::vector<Change>& found, const std::vector<Change>& 
 
 }  // namespace
 
-TEST_CASE("Small runs with l1 are those of an independent integration",
-          "[fast][numbers][scb][l1]") {
+TEST_CASE("Small runs with l1 agree with an independent integration", "[fast][numbers][scb][l1]") {
   for (const Case& one : cases()) {
     for (const Coordinates coordinates : {Coordinates::support, Coordinates::full}) {
       for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4"}) {
@@ -299,7 +298,7 @@ TEST_CASE("Small runs with l1 are those of an independent integration",
   }
 }
 
-TEST_CASE("Long runs with l1 are those of an independent integration", "[slow][scb][l1]") {
+TEST_CASE("Long runs with l1 agree with an independent integration", "[slow][scb][l1]") {
   Workers workers(2);
   for (const std::string l1 : {"0", "1e-4", "1e-3", "1e-2"}) {
     const Made made = popflow::test::make_system(
@@ -308,7 +307,7 @@ TEST_CASE("Long runs with l1 are those of an independent integration", "[slow][s
                     "--schedule", "two-stage", "--plateau-time", "0", "--l1", l1}),
         workers);
     const auto& system = dynamic_cast<const Scb&>(*made.system);
-    // Without the weights off the positions at rest an explicit method steps along its stability.
+    // Without weights at rest (l1 = 0) the flow is stiff, and an explicit method takes many steps.
     const double end = l1 == "0" ? 40 : 400;
     for (const std::string method : {"dopri5", "rosenbrock4"}) {
       INFO("l1 = " << l1 << ", " << method);
@@ -345,7 +344,7 @@ TEST_CASE("Long runs with l1 are those of an independent integration", "[slow][s
   }
 }
 
-TEST_CASE("Weights off the positions leave and come to rest together, on time",
+TEST_CASE("Weights off the positions leave and come to rest together, at the reference's times",
           "[fast][numbers][scb][l1]") {
   Workers workers(2);
   for (const std::string l1 : {"1e-4", "1e-3", "1e-2"}) {
@@ -439,7 +438,7 @@ TEST_CASE("The Jacobian is the derivative within an active set", "[fast][scb][l1
   }
 }
 
-TEST_CASE("Records do not change a run with l1", "[fast][scb][l1]") {
+TEST_CASE("Save times do not change a run with l1", "[fast][scb][l1]") {
   const auto one = cases()[2];
   const auto system = make_case(one, Coordinates::support);
   Watched few(*system, {}), many(*system, {});
@@ -453,7 +452,8 @@ TEST_CASE("Records do not change a run with l1", "[fast][scb][l1]") {
     CHECK(std::abs(few.changes()[i].time - many.changes()[i].time) < 1e-5);
 }
 
-TEST_CASE("A drift that only just reaches the penalty costs no steps", "[fast][numbers][scb][l1]") {
+TEST_CASE("A drift that barely reaches the penalty costs no extra steps",
+          "[fast][numbers][scb][l1]") {
   double tangent = 0, time = 0;
   for (std::istringstream& line : reference("tangency")) {
     tangent = number(line);
@@ -484,9 +484,9 @@ TEST_CASE("A drift that only just reaches the penalty costs no steps", "[fast][n
   }
 }
 
-TEST_CASE("The splitting goes to the exact flow at order 1", "[slow][scb][l1]") {
+TEST_CASE("The splitting converges to the exact flow at order 1", "[slow][scb][l1]") {
   for (const bool project : {false, true}) {
-    // With the projection the penalty does something only where a weight is negative.
+    // With the projection the penalty only affects states with a negative weight.
     const Problem problem = project ? hand_problem() : uneven_problem(5, 20, 3, 1);
     const auto V0 = project ? hand_start(problem, true) : start_value(problem, From::stationary);
     const double l1 = project ? 0.02 : 0.01;
@@ -511,9 +511,9 @@ TEST_CASE("The splitting goes to the exact flow at order 1", "[slow][scb][l1]") 
   }
 }
 
-TEST_CASE("Weights that all differ return one by one", "[slow][scb][l1]") {
-  // From a start such as a noisy run leaves behind, near P and Q; by the active set and by adaptive
-  // splitting.
+TEST_CASE("Different weights come to rest one by one", "[slow][scb][l1]") {
+  // Starts near P and Q with different weights, as after a noisy run. Compares the active set with
+  // adaptive splitting.
   const Problem problem = hand_problem();
   const Eigen::MatrixXd V0 = 0.9 * problem.P + 0.1 * start_value(problem, From::stationary);
   const Eigen::MatrixXd Q = dense_Q(problem);
@@ -550,7 +550,7 @@ TEST_CASE("Weights that all differ return one by one", "[slow][scb][l1]") {
   }
 }
 
-TEST_CASE("Runs with l1 that are cut resume bit for bit", "[fast][scb][l1]") {
+TEST_CASE("Interrupted runs with l1 resume bit for bit", "[fast][scb][l1]") {
   const auto one = cases()[2];
   for (const Coordinates coordinates : {Coordinates::support, Coordinates::full}) {
     const auto system = make_case(one, coordinates);
@@ -582,7 +582,7 @@ TEST_CASE("Runs with l1 that are cut resume bit for bit", "[fast][scb][l1]") {
   }
 }
 
-TEST_CASE("Signs come from the state that a run starts from", "[fast][scb][l1]") {
+TEST_CASE("A run takes its signs from its start", "[fast][scb][l1]") {
   const Problem problem = uneven_problem(5, 20, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
   const Variant free{.project = false};
@@ -598,8 +598,8 @@ TEST_CASE("Signs come from the state that a run starts from", "[fast][scb][l1]")
     start.attention.assign(a.begin(), a.end());
     return std::make_unique<Scb>(problem, free, Coordinates::support, start, exactly(l1), workers);
   };
-  // An equal penalty changes nothing; a smaller one releases weights at once, a larger one
-  // keeps them.
+  // With the same penalty nothing changes; a smaller penalty releases weights at once, and a larger
+  // one keeps them.
   const auto same = from_there(0.01);
   CHECK(same->first_regime() == on);
   Flow again(*same, {.rtol = 1e-10, .atol = 1e-12});
@@ -615,7 +615,7 @@ TEST_CASE("Signs come from the state that a run starts from", "[fast][scb][l1]")
   CHECK((A.array() == 0).count() < (recorded(*before, x, 100, on).A.array() == 0).count());
 }
 
-TEST_CASE("Any penalty is followed to the end", "[fast][scb][l1]") {
+TEST_CASE("Runs with very small and very large penalties reach the end", "[fast][scb][l1]") {
   const Problem problem = uneven_problem(5, 20, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
   for (const bool project : {false, true}) {
@@ -629,7 +629,8 @@ TEST_CASE("Any penalty is followed to the end", "[fast][scb][l1]") {
       Flow flow(*system, {.rtol = 1e-10, .atol = 1e-12});
       const Eigen::VectorXd x = flow.to(100);
       if (l1 < 1e-10) CHECK((x - limit).cwiseAbs().maxCoeff() < 1e-8);
-      // A penalty beyond all drifts takes all weights to zero, at once, unless their sum stays.
+      // A penalty larger than all drifts takes all weights to zero at once, unless the projection
+      // keeps their sums.
       if (l1 > 1 && !project) {
         CHECK((recorded(*system, x, 100, flow.view().regime).A.array() == 0).all());
         CHECK(rhs(*system, x, 100, Regime(flow.view().regime.begin(), flow.view().regime.end()))
@@ -640,7 +641,7 @@ TEST_CASE("Any penalty is followed to the end", "[fast][scb][l1]") {
   }
 }
 
-TEST_CASE("Stages and signs may change at once", "[fast][scb][l1][stages]") {
+TEST_CASE("Stages and signs may change at the same time", "[fast][scb][l1][stages]") {
   const Problem problem = uneven_problem(5, 30, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
   scb::Training training = exactly(1e-3);
@@ -662,7 +663,7 @@ TEST_CASE("Stages and signs may change at once", "[fast][scb][l1][stages]") {
   }
   CHECK(run.driver().events().size() >= 4);
   CHECK_FALSE(run.changes().empty());
-  // One zero at the very end of an interval, and at the beginning of stage 2.
+  // A weight at zero at the very end of an interval, when stage 2 begins.
   Eigen::VectorXd x = end;
   Regime regime = run.driver().regime();
   regime[0] = 2;
@@ -684,7 +685,7 @@ TEST_CASE("Stages and signs may change at once", "[fast][scb][l1][stages]") {
   CHECK(left[1] > 0);
 }
 
-TEST_CASE("The solver of the l1 term is chosen by its cost", "[fast][scb][l1]") {
+TEST_CASE("The solver of the l1 term is chosen by cost", "[fast][scb][l1]") {
   const auto made = [](const std::vector<std::string>& words) {
     Workers workers(1);
     std::vector<std::string> all = {"--vocab-size", "4", "--context-length", "30", "--l1", "0.01"};
@@ -740,7 +741,7 @@ TEST_CASE("A splitting reports steps that are too long for the attention's sums"
     more.insert(more.begin(), stages.begin(), stages.end());
     return warnings(more);
   };
-  // T |mu|^2 = 674.4; the loss that counts is 6.3e-6.
+  // T |mu|^2 = 674.4, and the limit on the change of the loss is 6.3e-6.
   CHECK_THAT(with({"--dt", "0.1"}), Contains("--dt 0.1 is too large for l1 = 1e-04") &&
                                         Contains("= 674.4") && Contains("may add 0.0001") &&
                                         Contains("--l1-solver active-set"));

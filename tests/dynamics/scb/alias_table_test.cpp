@@ -9,8 +9,8 @@
 namespace popflow::scb::test {
 namespace {
 
-TEST_CASE("An alias table draws as often as it should", "[fast][scb][noise]") {
-  // Over all 2^16 high halves of a random number: frequencies right to 1/2^16 a place.
+TEST_CASE("An alias table draws outcomes with their probabilities", "[fast][scb][noise]") {
+  // Over all 2^16 high halves of a random number each place's frequency is right to 1/2^16.
   Eigen::VectorXd probabilities(7);
   probabilities << 0.5, 0.01, 0.2, 0, 0.09, 0.15, 0.05;
   const AliasTable table(probabilities);
@@ -20,8 +20,9 @@ TEST_CASE("An alias table draws as often as it should", "[fast][scb][noise]") {
   CHECK(found[3] == 0);
 }
 
-TEST_CASE("An alias table draws many outcomes as it draws one by one", "[fast][scb][noise]") {
-  // Some tables are short enough for registers (32 places), and numbers leave a rest of 16.
+TEST_CASE("An alias table draws the same outcomes in blocks as one by one", "[fast][scb][noise]") {
+  // Tables of up to 32 places fit into registers; numbers of outcomes leave a rest after blocks of
+  // 16.
   for (const Eigen::Index n : {1, 2, 20, 32, 33, 500, 65536}) {
     Eigen::VectorXd weights = Eigen::VectorXd::LinSpaced(n, 1, 3);
     if (n > 2) weights[n / 2] = 0;

@@ -33,7 +33,7 @@ std::string real_counts(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A text is cut into characters", "[fast][scb]") {
+TEST_CASE("A text is split into characters", "[fast][scb]") {
   const auto cut = [](std::string_view text) { return units(text, TextUnit::character); };
   CHECK(cut("Ab1") == Labels{"a", "b", "1"});
   CHECK(cut(" a \t\r\n b\n") == Labels{" ", "a", " ", "b", " "});
@@ -46,7 +46,7 @@ TEST_CASE("A text is cut into characters", "[fast][scb]") {
   CHECK(cut("\ufeffa") == Labels{"a"});
 }
 
-TEST_CASE("A text is cut into words", "[fast][scb]") {
+TEST_CASE("A text is split into words", "[fast][scb]") {
   const auto cut = [](std::string_view text) { return units(text, TextUnit::word); };
   CHECK(cut("It's 10 o'clock--isn't it?") == Labels{"it's", "10", "o'clock", "isn't", "it"});
   CHECK(cut("Na\u00efve \u00e9t\u00e9\u2026 \u201cdon\u2019t\u201d") ==
@@ -55,7 +55,7 @@ TEST_CASE("A text is cut into words", "[fast][scb]") {
   CHECK(cut("  ,.").empty());
 }
 
-TEST_CASE("Spellings of a word that Unicode takes for the same are the same word", "[fast][scb]") {
+TEST_CASE("Canonically equivalent spellings are the same word", "[fast][scb]") {
   const auto cut = [](std::string_view text) { return units(text, TextUnit::word); };
   const auto same = [](std::string_view word, std::size_t times) {
     return Labels(times, std::string(word));
@@ -69,7 +69,7 @@ TEST_CASE("Spellings of a word that Unicode takes for the same are the same word
         same("\u0451\u043b\u043a\u0430", 2));
   CHECK(cut("\u0419\u041e\u0414 \u0438\u0306\u043e\u0434") == same("\u0439\u043e\u0434", 2));
   CHECK(cut("auto\u00admobil automobil AUTO\u00adMOBIL") == same("automobil", 3));
-  // No rule of the Turkish alphabet: its two letters i are three here.
+  // Turkish case rules do not apply: the two Turkish letters i are different words here.
   CHECK(cut("\u0130z IZ \u0131z iz") == Labels{"i\u0307z", "iz", "\u0131z", "iz"});
 }
 
@@ -79,15 +79,15 @@ TEST_CASE("Marks and joiners do not split words", "[fast][scb]") {
   CHECK(cut("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645") ==
         Labels{"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"});
   CHECK(cut("\u0915\u094d\u200d\u0937\u093f") == Labels{"\u0915\u094d\u200d\u0937\u093f"});
-  // At the edges of a word joiners join nothing.
+  // Joiners at the edges of a word have no effect.
   CHECK(cut("\u200dab\u200c cd\u200d \u200d \u0301") == Labels{"ab", "cd"});
   CHECK(cut("ab\u200b\u200dcd") == Labels{"ab", "cd"});  // a zero-width space is a boundary
-  // Numbers are part of words, symbols are not.
+  // Words may contain numbers but no symbols.
   CHECK(cut("10\u00bd x\u00b2 \u2167 a\U0001f600b \u0661\u0662") ==
         Labels{"10\u00bd", "x\u00b2", "\u2177", "a", "b", "\u0661\u0662"});
 }
 
-TEST_CASE("Units that show nothing have a label that shows", "[fast][scb]") {
+TEST_CASE("Invisible units have visible labels", "[fast][scb]") {
   CHECK(label_of(" ") == "\u2423");
   CHECK(label_of("\u200d") == "U+200D");
   CHECK(label_of("\x01") == "U+0001");
@@ -96,7 +96,7 @@ TEST_CASE("Units that show nothing have a label that shows", "[fast][scb]") {
   CHECK(label_of("\u00e9") == "\u00e9");
 }
 
-TEST_CASE("Units that straddle the reading buffer stay whole", "[fast][scb]") {
+TEST_CASE("Units across the reading buffer's boundary stay whole", "[fast][scb]") {
   std::string text(65535, 'x');
   text += "\u4e2d";  // its three bytes lie on both sides of the boundary
   text += std::string(70000, 'y');
@@ -105,7 +105,7 @@ TEST_CASE("Units that straddle the reading buffer stay whole", "[fast][scb]") {
   CHECK(units(text, TextUnit::character)[65535] == "\u4e2d");
 }
 
-TEST_CASE("Text that is not UTF-8 is refused at its byte", "[fast][scb]") {
+TEST_CASE("The message about text that is not UTF-8 names the byte", "[fast][scb]") {
   const ScratchFolder folder;
   const auto said = [&](std::string_view text) {
     const std::string path = folder.write("text", text);
@@ -149,7 +149,7 @@ TEST_CASE("Ties of frequency are broken by code points", "[fast][scb]") {
         Labels{"\u2423", "a", "b", "z", "\u00e4", "\u20ac"});
 }
 
-TEST_CASE("P is the normalised counts with one added", "[fast][scb]") {
+TEST_CASE("P has the normalised counts plus one", "[fast][scb]") {
   const ScratchFolder folder;
   ProblemSetup setup({{"text", folder.write("text", "aBabbc")}});
   const Problem problem = setup.make();
@@ -160,7 +160,8 @@ TEST_CASE("P is the normalised counts with one added", "[fast][scb]") {
   CHECK((problem.P - P).cwiseAbs().maxCoeff() < 1e-16);
   CHECK((problem.P * problem.mu - problem.mu).cwiseAbs().maxCoeff() < 1e-15);
   CHECK(problem.labels == Labels{"b", "a", "c"});
-  CHECK(setup.own().integer("vocab-size") == 3);  // fewer than the default is no error
+  // a text with fewer units than the default is no error
+  CHECK(setup.own().integer("vocab-size") == 3);
   CHECK(problem.Q.weight.cols() == 3);
 }
 
@@ -217,7 +218,7 @@ TEST_CASE("A table of counts is read, folded and ordered", "[fast][scb]") {
              Contains("5 different units"));
 }
 
-TEST_CASE("A text and the table of its bigrams are one problem", "[fast][scb]") {
+TEST_CASE("A text and the table of its bigrams give the same problem", "[fast][scb]") {
   const ScratchFolder folder;
   const std::string text = folder.write("text", "aBabbc");
   const std::string table = folder.write("table", "a\tb\t2\nb\ta\t1\nb\tb\t1\nb\tc\t1\n");
@@ -229,7 +230,7 @@ TEST_CASE("A text and the table of its bigrams are one problem", "[fast][scb]") 
   CHECK(counted.Q.position == read.Q.position);
 }
 
-TEST_CASE("A wrong table is refused at its line", "[fast][scb]") {
+TEST_CASE("The message about a wrong table names its line", "[fast][scb]") {
   const ScratchFolder folder;
   const auto said = [&](std::string_view text) {
     const std::string path = folder.write("table", text);
@@ -256,13 +257,13 @@ TEST_CASE("A wrong table is refused at its line", "[fast][scb]") {
   CHECK_THAT(of_path(folder.path()), Contains("is a directory"));
 }
 
-TEST_CASE("The real counts are whole", "[fast][scb]") {
+TEST_CASE("The stored counts of the real text are complete", "[fast][scb]") {
   const BigramCounts letters = read_counts(real_counts("kjv-letters.tsv"), std::nullopt);
   CHECK(letters.labels.size() == 28);
   CHECK(letters.labels.front() == "\u2423");
   CHECK(letters.labels.back() == other_token);
   CHECK(letters.count.sum() == 4137846);
-  // Every unit is left as often as it is entered, but the text's first and last.
+  // Every unit is left as often as it is entered, except the text's first and last unit.
   CHECK((letters.count.rowwise().sum() - letters.count.colwise().sum().transpose())
             .cwiseAbs()
             .sum() == 2);
@@ -274,7 +275,7 @@ TEST_CASE("The real counts are whole", "[fast][scb]") {
 
   const Problem problem = make({{"counts", real_counts("kjv-letters.tsv")}});
   CHECK((problem.P * problem.mu - problem.mu).cwiseAbs().maxCoeff() < 1e-15);
-  // The stationary distribution is nearly the text's own frequencies.
+  // The stationary distribution is close to the frequencies in the text.
   const Eigen::VectorXd frequency = letters.count.rowwise().sum() / letters.count.sum();
   CHECK((problem.mu - frequency).cwiseAbs().maxCoeff() < 1e-4);
 }

@@ -10,7 +10,7 @@ using namespace popflow::scb::test;
 
 namespace {
 
-/// Times of the events, from the signal equations alone.
+/// Times of the events, computed from the signal equations alone.
 std::map<std::string, double> expected_times(const SignalConstants& c) {
   constexpr double kStep = 2e-3;
   const SignalModel model(c);
@@ -71,7 +71,7 @@ TEST_CASE("Save times do not move events", "[fast][scb]") {
   check_times(flow, expected);
 }
 
-TEST_CASE("A start past the level has its event at 0", "[fast][scb]") {
+TEST_CASE("A start beyond the level has its event at 0", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 40, 3, 1);
   Workers workers(1);
   const Scb system(problem, {}, Coordinates::signal, Start{problem.P, false, {0.7}},
@@ -82,7 +82,7 @@ TEST_CASE("A start past the level has its event at 0", "[fast][scb]") {
   CHECK(flow.event("aligned") > 0);
 }
 
-TEST_CASE("Signals that are both of the wrong sign are not boosted", "[fast][scb]") {
+TEST_CASE("Two signals of the wrong sign are not boosted", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 40, 3, 1);
   Workers workers(1);
   const Scb system(problem, {}, Coordinates::signal, Start{-problem.P, false, {-0.7}},

@@ -9,7 +9,7 @@ using namespace popflow::scb::test;
 
 namespace {
 
-/// Everything that is computed of a state, as bits.
+/// Returns all numbers that a system computes at a state.
 std::vector<double> all_numbers(const Problem& problem, const Variant& variant,
                                 const Eigen::MatrixXd& V0, const Eigen::VectorXd& x,
                                 unsigned threads) {
@@ -34,11 +34,11 @@ std::vector<double> all_numbers(const Problem& problem, const Variant& variant,
 
 }  // namespace
 
-TEST_CASE("Threads change no bit", "[fast][scb]") {
+TEST_CASE("The number of threads changes no bit", "[fast][scb]") {
   const bool softmax = GENERATE(false, true);
   const bool project = GENERATE(false, true);
   const Variant variant{.softmax = softmax, .project = project};
-  // Long columns, a task each, and short ones, many to a task.
+  // Long columns take one task each; several short columns share a task.
   const auto [N, T] = GENERATE(table<int, int>({{7, 20'000}, {300, 501}}));
   const Problem problem = uneven_problem(N, T, 3, 1);
   const auto V0 = start_value(problem, From::transfer);
@@ -51,10 +51,10 @@ TEST_CASE("Threads change no bit", "[fast][scb]") {
   }
 }
 
-TEST_CASE("Large states, whose derivatives bypass the caches, move like small ones",
+TEST_CASE("The flow of large states, whose derivatives bypass the caches, is right",
           "[fast][scb]") {
-  // More than 4 million entries, columns that begin anywhere within a cache line; the derivative
-  // of a few columns by the definition.
+  // More than 4 million entries, and columns that begin anywhere within a cache line. Compares the
+  // derivative of all columns with its definition.
   const int N = 5;
   const int T = 1'000'003;
   const Problem problem = uneven_problem(N, T, 3, 1);
@@ -64,7 +64,7 @@ TEST_CASE("Large states, whose derivatives bypass the caches, move like small on
   const auto system = make_scb(problem, {.softmax = softmax}, Coordinates::full, V0);
   Eigen::VectorXd x = random_state(*system, 0.1, 2);
   if (balanced) {
-    // Deviations that sum to 0 without any rounding, as the projected flow keeps them.
+    // Deviations with an exact sum of 0, which the projected flow conserves.
     auto columns = x.tail(N * T).reshaped(T, N);
     columns = (columns.array() * 0x1p20).round() * 0x1p-20;
     columns.bottomRows(T / 2) = -columns.topRows(T / 2).eval();
@@ -102,7 +102,7 @@ TEST_CASE("Large logits do not overflow", "[fast][scb]") {
   const auto V0 = start_value(problem, From::transfer);
   for (const Coordinates coordinates : {Coordinates::full, Coordinates::support}) {
     const auto system = make_scb(problem, {.softmax = true}, coordinates, V0);
-    // Added to all logits of a column a number is of no effect, however large.
+    // A number added to all logits of a column has no effect, however large.
     const Eigen::VectorXd x = random_state(*system, 0.3, 1);
     const auto rows = coordinates == Coordinates::full ? T : problem.Q.slots() + 1;
     for (const double shift : {1024.0, -1024.0, 1048576.0, -1048576.0}) {
@@ -114,7 +114,8 @@ TEST_CASE("Large logits do not overflow", "[fast][scb]") {
         CHECK(std::abs(value - observe(*system, x).at(name)) < 1e-9);
       }
     }
-    // Logits far apart: all attention on one entry of each column, and nothing moves there.
+    // With logits far apart all attention is on one entry of each column, and the logits do not
+    // move.
     Eigen::VectorXd apart = x;
     apart.tail(rows * N).setConstant(-1e5);
     for (Eigen::Index k = 0; k < N; ++k) apart[apart.size() - rows * N + k * rows] = 1e5;

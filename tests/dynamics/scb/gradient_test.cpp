@@ -6,8 +6,8 @@
 #include "support/monte_carlo.hpp"
 #include "support/scb_fixture.hpp"
 
-// The right-hand side in full coordinates against the loss: differentiated numerically, averaged
-// over all samples there are, and averaged over drawn samples.
+// The right-hand side in full coordinates compared with the loss: its numerical derivative, and its
+// mean over all samples and over drawn samples.
 
 using namespace popflow;
 using namespace popflow::scb;
@@ -21,8 +21,8 @@ namespace {
 
 constexpr Variant kPlain{.softmax = false, .inverse_frequency = false, .project = false};
 
-/// Flow of a variant from the gradients by V and by A (softmax: by the logits W): their negative,
-/// preconditioned and projected by its definition.
+/// Returns a variant's flow from the gradients by V and by A (softmax: by the logits W): their
+/// negative, preconditioned and projected by definition.
 Matrices descent(const Problem& problem, const Variant& variant, const Matrices& gradients) {
   const Eigen::Index T = gradients.A.rows();
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(problem.vocabulary());
@@ -38,7 +38,7 @@ Matrices descent(const Problem& problem, const Variant& variant, const Matrices&
   return flow;
 }
 
-/// The attention's gradient carried on to the logits: (diag(a_k) - a_k a_k') by_A, column-wise.
+/// Returns the gradient by the logits: (diag(a_k) - a_k a_k') by_A, column by column.
 Eigen::MatrixXd by_logits(const Eigen::MatrixXd& A, const Eigen::MatrixXd& by_A) {
   Eigen::MatrixXd by_W = A.cwiseProduct(by_A);
   const Eigen::RowVectorXd mean = by_W.colwise().sum();
@@ -51,7 +51,7 @@ Eigen::VectorXd flat(const Matrices& m) {
   return x;
 }
 
-/// A parts-of-the-state view of a flat vector in full coordinates.
+/// Views a flat vector in full coordinates as V and A.
 Matrices parts(const Problem& problem, const Eigen::VectorXd& x) {
   const Eigen::Index N = problem.vocabulary();
   const Eigen::Index T = problem.Q.context_length;
@@ -71,17 +71,17 @@ TEST_CASE("The flow is the negative gradient of the loss, preconditioned and pro
     const auto system =
         make_scb(problem, variant, Coordinates::full, start_value(problem, from, seed));
     const auto loss = [&](const Eigen::VectorXd& at) { return observe(*system, at).at("loss"); };
-    // Attention far from its start, and so near that its sums are all but 1.
+    // Attention far from its start, and so near the start that its sums are almost 1.
     for (const double size : {1.0, 1e-4, 1e-9}) {
       Eigen::VectorXd x = random_state(*system, 0.7, seed);
       x.tail(T * N) *= size;
-      // A linear model's loss is of second order in every entry, where the formula is exact
-      // whatever the step; a softmax model's is not.
+      // The loss of a linear model has degree two in every entry, so differences are exact at any
+      // step. The loss of a softmax model needs a small step.
       const double step = variant.softmax ? 2e-3 : 0.25;
       const Matrices by_state = parts(problem, gradient(loss, x, step));
       const Eigen::VectorXd expected = flat(descent(problem, variant, by_state));
       CHECK(difference(rhs(*system, x), expected) < (variant.softmax ? 2e-10 : 1e-12));
-      // The system declares the same.
+      // The system declares that its flow is the gradient of this loss.
       const Capability<GradientFlow> flow = system->capabilities().gradient_flow;
       REQUIRE(flow);
       const double excess = observe(*system, x).at("excess_loss");
@@ -121,8 +121,8 @@ TEST_CASE("The flow is the mean over all samples", "[fast][scb]") {
 }
 
 TEST_CASE("The flow is the mean of drawn samples", "[fast][scb]") {
-  // 300 000 samples; every component of the mean gradient and the loss within 5 standard errors.
-  // With another seed one of the 41 numbers of a variant would be out with probability 2e-5.
+  // 300 000 samples. Every component of the mean gradient and the loss lie within 5 standard
+  // errors; with another seed one of a variant's 41 numbers fails with probability 2e-5.
   const int N = 3;
   const int T = 8;
   const Problem problem = uneven_problem(N, T, 3, 4);
@@ -149,11 +149,11 @@ TEST_CASE("The flow is the mean of drawn samples", "[fast][scb]") {
   }
   CHECK(mean.worst_z(rhs(*system, x)) < 5);
   CHECK(loss.worst_z(Eigen::VectorXd::Constant(1, observe(*system, x).at("loss"))) < 5);
-  // The samples are enough to see a mistake: errors are small beside the gradient.
+  // The samples are enough to detect a mistake: standard errors are small relative to the gradient.
   CHECK(mean.standard_error().maxCoeff() < 0.02 * kWiderErrors * mean.mean().cwiseAbs().maxCoeff());
 }
 
-TEST_CASE("The minimum is a rest point: V = P, A = Q, and a valley without the projection",
+TEST_CASE("The minimum V = P, A = Q is a rest point, in a valley without the projection",
           "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const Problem problem = uneven_problem(5, 9, 3, seed);
@@ -171,13 +171,13 @@ TEST_CASE("The minimum is a rest point: V = P, A = Q, and a valley without the p
       CHECK(std::abs(seen.at("excess_loss")) < 1e-14 * size * size);
       CHECK(rhs(*system, x).cwiseAbs().maxCoeff() < 1e-13 * size);
     }
-    // No state has less.
+    // The loss is larger beside the valley.
     const auto nearby = observe(*system, full_state(*system, {1.1 * problem.P, Q}));
     CHECK(nearby.at("loss") > lowest);
   }
 }
 
-TEST_CASE("The projected flow rests at the minimum too, and not along the valley", "[fast][scb]") {
+TEST_CASE("The projected flow rests at the minimum too, but not along the valley", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 9, 3, 1);
   const Eigen::MatrixXd Q = dense_Q(problem);
   const auto system = make_scb(problem, {}, Coordinates::full, start_value(problem, From::uniform));

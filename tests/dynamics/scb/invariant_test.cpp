@@ -16,7 +16,7 @@ const char* const kAttentionSum = "attention_sum_error";
 const char* const kColumnSum = "column_sum_error";
 const char* const kStationary = "stationary_error";
 
-/// Largest values of the three observables along a flow.
+/// Returns the largest values of the three observables along a flow.
 std::map<std::string, double> largest_along(const Scb& system) {
   Flow flow(system, {.rtol = kRtol});
   std::map<std::string, double> largest;
@@ -43,8 +43,8 @@ TEST_CASE("The flow conserves the declared quantities and no others", "[fast][sc
   const Problem problem = problem_of(seed);
   for (const Variant& variant : all_variants()) {
     for (const From from : all_starts) {
-      // The table: sums are kept with the projection or softmax, from a start that has them;
-      // V mu = mu only with the preconditioner, from V0 mu = mu.
+      // Expected conservation laws: sums are conserved with the projection or softmax, from a start
+      // that has them; V mu = mu only with the preconditioner, from V0 mu = mu.
       const bool sums = variant.project || variant.softmax;
       const bool columns = sums && from != From::anywhere;
       const bool stationary = sums && variant.inverse_frequency && from == From::stationary;
@@ -100,15 +100,15 @@ TEST_CASE("V mu - mu decays as exp(-t) from any start", "[fast][scb]") {
   }
 }
 
-TEST_CASE("Without the preconditioner V mu = mu is left and the sums stay", "[fast][scb]") {
-  // From the very start: d(V mu)/dt there is not 0, though V0 mu = mu.
+TEST_CASE("Without the preconditioner the sums are conserved and V mu = mu is not", "[fast][scb]") {
+  // At the start V0 mu = mu, and d(V mu)/dt is not 0.
   const Problem problem = problem_of(1);
   const Variant variant{.inverse_frequency = false};
   const auto system =
       make_scb(problem, variant, Coordinates::full, start_value(problem, From::stationary));
   Eigen::VectorXd x = start_of(*system);
   CHECK(observe(*system, x).at(kStationary) < 1e-15);
-  // At uniform attention V = mu 1' is in equilibrium but for the drift 1/T, whose part along mu is
+  // At uniform attention V = mu 1' is in equilibrium except for the drift 1/T. Its part along mu is
   // sum_m mu_m^2 (P_m - mu)/T.
   const Eigen::VectorXd& mu = problem.mu;
   Eigen::VectorXd expected = -mu * mu.squaredNorm();
@@ -120,7 +120,7 @@ TEST_CASE("Without the preconditioner V mu = mu is left and the sums stay", "[fa
   CHECK((velocity(*system, x).V.colwise().sum()).cwiseAbs().maxCoeff() < 1e-12);
 }
 
-TEST_CASE("Softmax keeps the sums of the logits", "[fast][scb]") {
+TEST_CASE("Softmax conserves the sums of the logits", "[fast][scb]") {
   const bool inverse_frequency = GENERATE(false, true);
   const Problem problem = problem_of(1);
   const Variant variant{.softmax = true, .inverse_frequency = inverse_frequency};
@@ -130,6 +130,6 @@ TEST_CASE("Softmax keeps the sums of the logits", "[fast][scb]") {
   for (const double t : {5.0, 50.0, 500.0}) {
     const Eigen::MatrixXd W = recorded_field(*system, "W", flow.to(t), t, 20, 6);
     CHECK(W.colwise().sum().cwiseAbs().maxCoeff() < 10 * kRtol);
-    if (t == 500) CHECK(W.cwiseAbs().maxCoeff() > 1);  // and they did move
+    if (t == 500) CHECK(W.cwiseAbs().maxCoeff() > 1);  // the logits do move
   }
 }

@@ -15,7 +15,7 @@ void check_jacobian(const Scb& system, double t, std::uint64_t seed) {
   const Eigen::VectorXd x = random_state(system, 0.5, seed);
   Eigen::MatrixXd J(x.size(), x.size());
   Eigen::VectorXd by_time(x.size());
-  // Whatever was there before must be overwritten.
+  // Old values, which the Jacobian must overwrite.
   J.setConstant(7);
   by_time.setConstant(7);
   system.jacobian(view(x), t, J, view(by_time));
@@ -47,7 +47,7 @@ TEST_CASE("Jacobians are the derivatives of the right-hand side", "[fast][scb]")
   }
 }
 
-TEST_CASE("Coordinates without a Jacobian say so", "[fast][scb]") {
+TEST_CASE("Coordinates without a Jacobian declare none", "[fast][scb]") {
   const Problem problem = uneven_problem(3, 5, 2, 1);
   const auto V0 = start_value(problem, From::stationary);
   CHECK_FALSE(make_scb(problem, {}, Coordinates::full, V0)->capabilities().jacobian);

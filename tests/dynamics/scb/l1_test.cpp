@@ -20,13 +20,13 @@ constexpr Variant kFree{.project = false};
 
 double soft(double a, double by) { return std::copysign(std::max(std::abs(a) - by, 0.0), a); }
 
-/// The attention after one proximal map.
+/// Returns the attention after one proximal map.
 Eigen::MatrixXd after_proximal(const Scb& system, Eigen::VectorXd x, double dt) {
   system.proximal(view(x), {}, dt);
   return recorded(system, x).A;
 }
 
-/// Makes the system that these words of a command line ask for.
+/// Makes the system that these words of a command line describe.
 void make_from_words(const std::vector<std::string>& words) {
   Workers workers(1);
   popflow::test::make_system(popflow::test::parse("scb", words), workers);
@@ -67,9 +67,9 @@ TEST_CASE("Without the projection the proximal map is the soft threshold", "[fas
   CHECK_FALSE(make_scb(problem, kFree, Coordinates::full, V0, 0)->capabilities().proximal);
 }
 
-TEST_CASE("With the projection the proximal map keeps the sums", "[fast][scb]") {
-  // The minimiser x of 1/2 |x - a|^2 + l |x|_1 with 1'x = 1'a: a - x - l sign(x) is the same number
-  // for all x_i that are not 0, and a_i is within l of it for all that are.
+TEST_CASE("With the projection the proximal map conserves the sums", "[fast][scb]") {
+  // Checks the minimiser x of 1/2 |x - a|^2 + l |x|_1 with 1'x = 1'a. The number a_i - x_i - l
+  // sign(x_i) is the same for all nonzero x_i, and a_i is within l of it for all zero x_i.
   const std::uint64_t seed = GENERATE(1, 2, 3, 4, 5);
   const double by = GENERATE(1e-3, 0.05, 0.2, 3.0);
   const Problem problem = uneven_problem(5, 9, 3, seed);
@@ -92,7 +92,7 @@ TEST_CASE("With the projection the proximal map keeps the sums", "[fast][scb]") 
   }
 }
 
-TEST_CASE("With the projection l1 does nothing while no weight is negative", "[fast][scb]") {
+TEST_CASE("With the projection l1 has no effect while no weight is negative", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 20, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
   for (const Coordinates coordinates : {Coordinates::full, Coordinates::support}) {
@@ -114,8 +114,8 @@ TEST_CASE("With the projection l1 does nothing while no weight is negative", "[f
 TEST_CASE("The splitting is of order 1", "[slow][scb]") {
   const Problem problem = uneven_problem(5, 20, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
-  // While all weights are above the threshold, and after those off the support have reached 0; by
-  // adaptive smooth steps and by single ones.
+  // At the first end all weights are above the threshold; at the second end those off the support
+  // have reached 0. Smooth steps are adaptive (dopri5) or single ones.
   const auto [l1, end] = GENERATE(table<double, double>({{0.001, 8}, {0.01, 60}}));
   const std::string method = GENERATE("dopri5", "rk4", "euler");
   const auto system = make_scb(problem, kFree, Coordinates::support, V0, l1);
@@ -126,7 +126,7 @@ TEST_CASE("The splitting is of order 1", "[slow][scb]") {
   const Matrices reference = run(std::pow(2, 17));
   CHECK((reference.A.array() == 0).any() == (end == 60));
   std::vector<double> steps, errors;
-  // Below that a single smooth step is not stable: the sums 1'a relax at rate T |V mu|^2.
+  // With larger steps a single smooth step is unstable: the sums 1'a relax at rate T |V mu|^2.
   for (double power = 10.5; power <= 14; power += 0.5) {
     const double count = std::round(std::pow(2, power));
     const Matrices point = run(count);
@@ -141,15 +141,15 @@ TEST_CASE("The splitting is of order 1", "[slow][scb]") {
 }
 
 TEST_CASE("With l1 the second modified equation is of order 2", "[fast][numbers][scb][noise]") {
-  // Against gradient descent, without noise, in steps far below the learning rate.
+  // Compares with gradient descent without noise; the SDE's steps are far below the learning rate.
   const bool project = GENERATE(false, true);
   const bool inverse_frequency = GENERATE(true, false);
   const Problem problem = uneven_problem(3, 5, 2, 1);
   const auto system =
       make_scb(problem, {.inverse_frequency = inverse_frequency, .project = project},
                Coordinates::full, start_value(problem, From::stationary), 0.1);
-  // Some weights are negative: without any, l1 does nothing where columns keep their sums. At this
-  // start few pass zero, which would be at a place within a step that differs from rate to rate.
+  // Some weights are negative, since l1 has no effect otherwise while column sums are conserved.
+  // From this start few weights pass zero, an event whose place within a step depends on the rate.
   const Eigen::VectorXd x0 = random_state(*system, 0.3, 4);
   REQUIRE((recorded(*system, x0).A.array() < 0).any());
   Workers workers(1);
@@ -195,7 +195,7 @@ TEST_CASE("l1 leaves exact zeros off the support", "[fast][scb]") {
       INFO("entry " << i << ": " << A(i) << ", Q has " << Q(i));
       CHECK((Q(i) > 0 ? A(i) > 0.01 : A(i) == 0));
     }
-    // Without the penalty the same weights are small, and not 0.
+    // Without the penalty these weights are small but not 0.
     const auto plain =
         make_scb(problem, kFree, coordinates, start_value(problem, From::stationary), 0);
     Flow plain_flow(*plain);
@@ -203,7 +203,7 @@ TEST_CASE("l1 leaves exact zeros off the support", "[fast][scb]") {
   }
 }
 
-TEST_CASE("Full and support coordinates split alike", "[fast][scb]") {
+TEST_CASE("The splitting gives the same flow in full and support coordinates", "[fast][scb]") {
   const Problem problem = uneven_problem(5, 20, 3, 2);
   const auto V0 = start_value(problem, From::transfer);
   for (const bool project : {false, true}) {
@@ -225,9 +225,9 @@ TEST_CASE("Full and support coordinates split alike", "[fast][scb]") {
 }
 
 TEST_CASE("Under l1 the state slides along the valley (cP, Q/c)", "[slow][scb]") {
-  // The penalty is lambda/c there, and the preconditioned distance |diag(mu)^(1/2) dV|^2 +
-  // sum_k mu_k |da_k|^2 makes dc/dt = lambda/(c^2 tr + kappa_0/c^2) with tr = tr(P diag(mu) P'), so
-  // that c^3 ~ 3 lambda t/tr in the end. Both hold to leading order in lambda.
+  // On the valley the penalty is lambda/c. The preconditioned distance |diag(mu)^(1/2) dV|^2 +
+  // sum_k mu_k |da_k|^2 gives dc/dt = lambda/(c^2 tr + kappa_0/c^2) with tr = tr(P diag(mu) P'). So
+  // c^3 ~ 3 lambda t/tr in the end. Both hold to leading order in lambda.
   const std::uint64_t seed = GENERATE(1, 2);
   const Problem problem = uneven_problem(5, 20, 3, seed);
   const Eigen::MatrixXd& P = problem.P;
@@ -257,7 +257,7 @@ TEST_CASE("Under l1 the state slides along the valley (cP, Q/c)", "[slow][scb]")
     t = next;
     c = c_at(t);
     CHECK(std::abs(c / predicted - 1) < 1e-3);
-    // The loss has converged, and still the distance grows.
+    // The loss has converged, and the distance still grows.
     const auto seen = observe(*system, flow.to(t), t);
     CHECK(seen.at("excess_loss") < 1e-4);
     CHECK(seen.at("distance_P") > distance);
@@ -266,7 +266,7 @@ TEST_CASE("Under l1 the state slides along the valley (cP, Q/c)", "[slow][scb]")
   CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.03);
 }
 
-TEST_CASE("l1 is refused where it means nothing or leaves the coordinates", "[fast][scb]") {
+TEST_CASE("l1 is refused where it is not defined or does not fit the coordinates", "[fast][scb]") {
   CHECK_THAT(refusal({"--l1", "0.1", "--attention", "softmax"}),
              Contains("--l1") && Contains("--attention linear"));
   CHECK_THAT(refusal({"--l1", "0.1", "--coordinates", "signal"}),
@@ -294,7 +294,7 @@ TEST_CASE("Problems without a signal are refused in signal coordinates", "[fast]
     set_column(no_A.Q, k, {{0, 1.0 / 3}, {1, 1.0 / 3}, {2, 1.0 / 3}});
   CHECK_THROWS_WITH(make_scb(no_A, {}, Coordinates::signal, start_value(no_A, From::stationary)),
                     Contains("kappa = 0"));
-  // Elsewhere they run, and never report an event.
+  // Full coordinates accept such a problem and never report the event.
   const auto full = make_scb(no_V, {}, Coordinates::full, no_V.P);
   Flow flow(*full);
   flow.to(50);

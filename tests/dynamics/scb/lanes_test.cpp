@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 
-// Signal coordinates for many trajectories at once, against each alone.
+// Signal coordinates in lanes, compared with single trajectories.
 
 using namespace popflow;
 using namespace popflow::scb;
@@ -16,7 +16,7 @@ using namespace popflow::scb::test;
 
 namespace {
 
-/// Problems of all lengths from all starts, more than there are lanes.
+/// Returns more problems than there are lanes, with all lengths and starts.
 std::vector<std::unique_ptr<Scb>> many() {
   std::vector<std::unique_ptr<Scb>> systems;
   for (const std::int64_t T : {12, 50, 1000, 1'000'000, 1'000'000'000})
@@ -38,7 +38,7 @@ std::vector<FlowLanes::Flow> flows_of(const std::vector<std::unique_ptr<Scb>>& s
 
 }  // namespace
 
-TEST_CASE("scb: lanes have the flow and the events of each trajectory alone",
+TEST_CASE("scb: lanes and single trajectories have the same flow and events",
           "[fast][scb][lanes]") {
   const auto systems = many();
   const LaneFormulas& formulas = systems[0]->lane_formulas();
@@ -93,7 +93,7 @@ TEST_CASE("scb: flows in lanes find the states and the events of odeint's", "[fa
   CHECK(waited > kLanes / 2);
 }
 
-TEST_CASE("scb: a flow has the same bits alone and beside others", "[fast][scb][lanes]") {
+TEST_CASE("scb: a flow has the same bits alone and in lanes with others", "[fast][scb][lanes]") {
   const auto systems = many();
   FlowLanes lanes(flows_of(systems, {}), {});
   lanes.advance(std::vector<double>(systems.size(), 40));

@@ -11,8 +11,8 @@ using namespace popflow::scb::test;
 
 namespace {
 
-/// 1/2 E |V X a_k - P X q_k|^2 over all contexts and queries, with V = P + E and A = Q + F given by
-/// their differences, so that nothing cancels.
+/// Returns 1/2 E |V X a_k - P X q_k|^2 over all contexts and queries. V = P + E and A = Q + F are
+/// given by their differences, so that nothing cancels.
 double excess_by_enumeration(const Problem& problem, const Eigen::MatrixXd& E,
                              const Eigen::MatrixXd& F) {
   const Eigen::Index N = problem.vocabulary();
@@ -33,8 +33,8 @@ double excess_by_enumeration(const Problem& problem, const Eigen::MatrixXd& E,
 
 }  // namespace
 
-TEST_CASE("The loss's minimum is that of the best predictor", "[fast][scb]") {
-  // 1/2 E |e_y - P X q_k|^2, sample by sample.
+TEST_CASE("The loss's minimum is the loss of the best predictor", "[fast][scb]") {
+  // Loss 1/2 E |e_y - P X q_k|^2, sample by sample.
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const Problem problem = uneven_problem(3, 5, 3, seed);
   const auto system = make_scb(problem, {}, Coordinates::full, problem.mu.replicate(1, 3));
@@ -47,7 +47,7 @@ TEST_CASE("The loss's minimum is that of the best predictor", "[fast][scb]") {
   CHECK(std::abs(system->shape().constants.at(2).second - loss) < 1e-14);
 }
 
-TEST_CASE("The constants are those of their definitions", "[fast][scb]") {
+TEST_CASE("The constants agree with their definitions", "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const Problem problem = uneven_problem(7, 12, 4, seed);
   const auto V0 = start_value(problem, From::uniform);
@@ -62,7 +62,7 @@ TEST_CASE("The constants are those of their definitions", "[fast][scb]") {
   }
 }
 
-TEST_CASE("Observables are those of their definitions", "[fast][scb]") {
+TEST_CASE("Observables agree with their definitions", "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const bool softmax = GENERATE(false, true);
   const Problem problem = uneven_problem(6, 11, 3, seed);
@@ -92,8 +92,9 @@ TEST_CASE("Observables are those of their definitions", "[fast][scb]") {
   CHECK(seen.at("excess_loss") == Approx(seen.at("loss") - lowest));
 }
 
-TEST_CASE("A tiny excess loss keeps its digits", "[fast][scb]") {
-  // 1e-9 from the minimum the excess is of order 1e-18, below the rounding of the loss.
+TEST_CASE("A tiny excess loss is accurate", "[fast][scb]") {
+  // At a distance of 1e-9 from the minimum the excess is of order 1e-18, below the rounding of the
+  // loss.
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const Problem problem = uneven_problem(3, 5, 3, seed);
   const auto system =
@@ -105,7 +106,7 @@ TEST_CASE("A tiny excess loss keeps its digits", "[fast][scb]") {
   for (const double size : {1e-9, 1e-12, 1e-15}) {
     const Eigen::VectorXd x = full_state(*system, {problem.P + size * normal_matrix(3, 3, random),
                                                    Q + size * normal_matrix(5, 3, random)});
-    // Stored numbers differ by rounding from those that were meant: take the stored ones.
+    // Compares with the stored numbers, which differ by rounding from the intended ones.
     const auto [V, A] = recorded(*system, x);
     const double expected = excess_by_enumeration(problem, V - problem.P, A - Q);
     REQUIRE(expected > 0.01 * size * size);
@@ -115,7 +116,7 @@ TEST_CASE("A tiny excess loss keeps its digits", "[fast][scb]") {
   }
 }
 
-TEST_CASE("At A = Q the distance is nothing but rounding", "[fast][scb]") {
+TEST_CASE("At A = Q the distance is zero up to rounding", "[fast][scb]") {
   const Problem problem = uneven_problem(4, 1000, 3, 1);
   const auto system =
       make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary));
@@ -124,7 +125,7 @@ TEST_CASE("At A = Q the distance is nothing but rounding", "[fast][scb]") {
   CHECK(observe(*system, x).at("distance_P") < 1e-15);
 }
 
-TEST_CASE("A tiny excess loss keeps its digits in reduced coordinates", "[fast][scb]") {
+TEST_CASE("A tiny excess loss is accurate in reduced coordinates", "[fast][scb]") {
   // Near the end of a run V = P + (alpha_V - 1)(P - mu 1') and A = Q + (alpha_A - 1)(Q - 1/T).
   const Problem problem = uneven_problem(3, 5, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
@@ -154,7 +155,7 @@ TEST_CASE("A tiny excess loss keeps its digits in reduced coordinates", "[fast][
   CHECK(std::abs(observe(*support, y).at("excess_loss") / expected - 1) < 1e-6);
 }
 
-TEST_CASE("In signal coordinates the excess loss is the two signals'", "[fast][scb]") {
+TEST_CASE("In signal coordinates the excess loss is a function of the two signals", "[fast][scb]") {
   const Problem problem = uneven_problem(6, 30, 3, 2);
   const auto V0 = start_value(problem, From::uniform);
   const SignalConstants c(problem, V0);
@@ -162,7 +163,7 @@ TEST_CASE("In signal coordinates the excess loss is the two signals'", "[fast][s
   const auto system = make_scb(problem, {}, Coordinates::signal, V0);
   const double t = GENERATE(0.0, 0.7, 30.0);
   Eigen::VectorXd x(3);
-  x << 0.3, 0.2, 1.4;  // R0 = 0: rho_V is of no effect
+  x << 0.3, 0.2, 1.4;  // R0 = 0, so rho_V has no effect
   const double expected = 0.5 * c.K_P * (0.7 * 0.7 / c.T + c.kappa * std::pow(1 - 0.3 * 1.4, 2)) +
                           0.5 * std::exp(-2 * t) * (m0 - problem.mu).squaredNorm();
   CHECK(std::abs(observe(*system, x, t).at("excess_loss") / expected - 1) < 1e-13);

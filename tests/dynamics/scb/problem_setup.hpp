@@ -13,7 +13,7 @@ namespace popflow::scb::test {
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-/// The parameters that a problem is made from, as the command line would fill them.
+/// Parameters of a problem, as the command line would set them.
 class ProblemSetup {
  public:
   explicit ProblemSetup(const Options& options = {}) : own_(own_table()) {
@@ -58,7 +58,7 @@ class ProblemSetup {
 
 inline Problem make(const Options& options) { return ProblemSetup(options).make(); }
 
-/// Message of the error of type E; empty if nothing is thrown. Rethrows other errors.
+/// Returns the message of an error of type E, empty if nothing is thrown. Rethrows other errors.
 template <class E, class Action>
 std::string sentence(Action action) {
   try {

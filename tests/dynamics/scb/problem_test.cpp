@@ -34,7 +34,7 @@ Numbers row_major(const Eigen::MatrixXd& matrix) {
   return values;
 }
 
-/// A problem of two tokens, three positions and two slots, whose datasets a test spoils one by one.
+/// Problem of two tokens, three positions and two slots; tests make one dataset at a time invalid.
 struct SmallFile {
   bool has_mu = true;
   bool sparse = true;
@@ -69,7 +69,7 @@ struct SmallFile {
     return path;
   }
 
-  /// Error message of reading the file, without the file's name; empty if the file is valid.
+  /// Returns the message of reading the file, without the file's name; empty if the file is valid.
   [[nodiscard]] std::string complaint() const {
     const ScratchFolder folder;
     const std::string path = write(folder);
@@ -88,9 +88,9 @@ void check_columns_sum_to_one(const Eigen::MatrixXd& matrix) {
 
 }  // namespace
 
-// ---- The stationary distribution.
+// ---- The stationary distribution
 
-TEST_CASE("GTH gives the null vector that a linear solve gives", "[fast][scb]") {
+TEST_CASE("GTH agrees with a linear solve", "[fast][scb]") {
   const std::int64_t N = GENERATE(2, 3, 10, 60);
   const double concentration = GENERATE(0.3, 1.0, 10.0);
   const Eigen::MatrixXd P = draw_transitions(N, concentration, 5);
@@ -105,7 +105,7 @@ TEST_CASE("GTH gives the null vector that a linear solve gives", "[fast][scb]") 
   CHECK(mu.minCoeff() > 0);
 }
 
-TEST_CASE("GTH is where a long power iteration ends", "[fast][scb]") {
+TEST_CASE("GTH agrees with a long power iteration", "[fast][scb]") {
   const Eigen::MatrixXd P = draw_transitions(20, 1, 6);
   Eigen::VectorXd power = Eigen::VectorXd::Constant(20, 0.05);
   for (int i = 0; i < 500; ++i) power = (P * power).eval();
@@ -113,8 +113,8 @@ TEST_CASE("GTH is where a long power iteration ends", "[fast][scb]") {
 }
 
 TEST_CASE("GTH is accurate in every component of a nearly decoupled chain", "[fast][scb]") {
-  // Token 0 leaves by a = 3e-18 and token 1 by b = 2e-3: 1 - a rounds to 1, so that a linear solve
-  // sees token 0 as absorbing. mu is proportional to (b, a).
+  // Token 0 is left with probability a = 3e-18 and token 1 with b = 2e-3. 1 - a rounds to 1, so
+  // that a linear solve takes token 0 for absorbing. mu is proportional to (b, a).
   const double a = 3e-18;
   const double b = 2e-3;
   Eigen::MatrixXd P(2, 2);
@@ -123,15 +123,16 @@ TEST_CASE("GTH is accurate in every component of a nearly decoupled chain", "[fa
   CHECK(std::abs(mu[1] / (a / (a + b)) - 1) < 1e-15);
   CHECK(std::abs(mu[0] / (b / (a + b)) - 1) < 1e-15);
 
-  // Two blocks of two, coupled by 1e-17 one way and 4e-17 the other: block weights are 4 to 1.
+  // Two blocks of two tokens, coupled by 1e-17 in one direction and 4e-17 in the other: the blocks'
+  // weights are 4 to 1.
   Eigen::MatrixXd blocks(4, 4);
   blocks << 0.5, 0.25, 4e-17, 0,  //
       0.5, 0.75, 0, 0,            //
       0, 1e-17, 0.5, 0.5,         //
       0, 0, 0.5, 0.5;
   const Eigen::VectorXd nu = stationary_distribution(blocks, "P");
-  // Flow between the blocks balances: nu[1] * 1e-17 = nu[2] * 4e-17; within each nu[1] = 2 nu[0],
-  // nu[2] = nu[3].
+  // The flow between the blocks balances: nu[1] * 1e-17 = nu[2] * 4e-17. Within the blocks nu[1] =
+  // 2 nu[0] and nu[2] = nu[3].
   CHECK(std::abs(nu[1] / nu[0] - 2) < 1e-14);
   CHECK(std::abs(nu[2] / nu[3] - 1) < 1e-14);
   CHECK(std::abs(nu[1] / nu[2] - 4) < 1e-14);
@@ -142,7 +143,7 @@ TEST_CASE("A chain without a positive stationary distribution is refused", "[fas
   two_classes << 0.5, 0.5, 0, 0, 0.5, 0.5, 0, 0, 0, 0, 0.5, 0.5, 0, 0, 0.5, 0.5;
   CHECK_THAT(sentence<InputError>([&] { stationary_distribution(two_classes, "F: P"); }),
              Contains("F: P is reducible") && Contains("token 2 no token of a smaller number"));
-  // Every distribution is stationary for the identity, including positive ones.
+  // The identity has many stationary distributions, some of them positive.
   CHECK_THAT(
       sentence<InputError>([&] { stationary_distribution(Eigen::MatrixXd::Identity(2, 2), "P"); }),
       Contains("is not unique"));
@@ -154,13 +155,13 @@ TEST_CASE("A chain without a positive stationary distribution is refused", "[fas
   absorbing << 0.5, 0, 0.5, 1;
   CHECK_THAT(sentence<InputError>([&] { stationary_distribution(absorbing, "P"); }),
              Contains("from token 1"));
-  // A periodic chain has one.
+  // A periodic chain has a unique stationary distribution.
   Eigen::MatrixXd swap(2, 2);
   swap << 0, 1, 1, 0;
   CHECK(stationary_distribution(swap, "P") == Eigen::Vector2d(0.5, 0.5));
 }
 
-// ---- Drawn problems.
+// ---- Drawn problems
 
 TEST_CASE("A drawn problem is a chain with distinct sorted positions", "[fast][scb]") {
   const std::string weights = GENERATE("0", "0.5");
@@ -204,7 +205,7 @@ TEST_CASE("Drawn columns have the moments of a Dirichlet distribution", "[fast][
   const double concentration = GENERATE(0.1, 1.0, 5.0);
   const std::int64_t N = 200;
   const Eigen::MatrixXd P = draw_transitions(N, concentration, 11);
-  // E sum of squares of a column = (concentration + 1) / (N concentration + 1).
+  // For each column E[sum of squares] = (concentration + 1) / (N concentration + 1).
   const Eigen::ArrayXd squares = P.colwise().squaredNorm().transpose().array();
   const double mean = squares.mean();
   const double error = std::sqrt((squares - mean).square().sum() / (N * (N - 1.0)));
@@ -237,7 +238,7 @@ TEST_CASE("Drawn positions are uniform", "[fast][scb]") {
   for (const double c : count) CHECK(std::abs(c - 8000) < 5 * std::sqrt(20000 * 0.4 * 0.6));
 }
 
-TEST_CASE("A context of 1e12 costs no more than its positions", "[fast][scb]") {
+TEST_CASE("A context of length 1e12 costs no more than its positions", "[fast][scb]") {
   const Problem problem =
       make({{"context-length", "1000000000000"}, {"sparsity", "50"}, {"vocab-size", "100"}});
   CHECK(problem.Q.weight.size() == 5000);
@@ -255,7 +256,7 @@ TEST_CASE("A support as large as the context contains all positions", "[fast][sc
              Contains("--sparsity 6 exceeds --context-length 5"));
 }
 
-TEST_CASE("Only one source of P is taken", "[fast][scb]") {
+TEST_CASE("Two sources of P are refused", "[fast][scb]") {
   CHECK_THAT(sentence<UsageError>([] {
                make({{"problem", "a"}, {"text", "b"}});
              }),
@@ -270,9 +271,9 @@ TEST_CASE("Only one source of P is taken", "[fast][scb]") {
              Contains("--counts") && Contains("--text"));
 }
 
-// ---- Problem files.
+// ---- Problem files
 
-TEST_CASE("A problem file is read as it is, sparse or dense, in either place", "[fast][scb]") {
+TEST_CASE("A problem file is read unchanged, sparse or dense, from either place", "[fast][scb]") {
   const ScratchFolder folder;
   SmallFile file;
   file.group = GENERATE("", "problem");
@@ -314,7 +315,7 @@ TEST_CASE("A problem file is read as it is, sparse or dense, in either place", "
              Contains("--sparsity 1") && Contains("it is 2"));
 }
 
-TEST_CASE("A drawn problem survives its file to the bit", "[fast][scb]") {
+TEST_CASE("A drawn problem is read back from its file bit for bit", "[fast][scb]") {
   const ScratchFolder folder;
   const bool dense = GENERATE(false, true);
   const Problem drawn = make({{"vocab-size", "9"},
@@ -372,7 +373,7 @@ TEST_CASE("mu may be a row or a column", "[fast][scb]") {
   CHECK(file.complaint().empty());
 }
 
-TEST_CASE("A wrong problem file is refused with the first offending entry", "[fast][scb]") {
+TEST_CASE("A wrong problem file is refused with the first wrong entry", "[fast][scb]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   SmallFile file;
@@ -463,7 +464,7 @@ TEST_CASE("A wrong problem file is refused with the first offending entry", "[fa
         file.complaint() ==
         ": Q has shape (2, 3); its columns belong to the 2 tokens of P: it seems to be transposed");
   }
-  SECTION("both forms that disagree") {
+  SECTION("sparse and dense forms that disagree") {
     file.dense = true;
     REQUIRE(file.complaint().empty());
     file.Q = {0.75, 0, 0.25, 1, 0, 0};

@@ -3,8 +3,8 @@
 #include "support/catch.hpp"
 #include "support/scb_fixture.hpp"
 
-// Reduced coordinates are the same flow: a reduced state, taken to V and A through its recorded
-// fields and from there to full coordinates, moves there as it moves itself.
+// Reduced coordinates describe the same flow: a reduced state, mapped to V and A and then to full
+// coordinates, has the same velocity there.
 
 using namespace popflow;
 using namespace popflow::scb;
@@ -28,7 +28,7 @@ std::string describe_case(const Reduction& reduction, From from) {
          std::to_string(static_cast<int>(from));
 }
 
-/// To 1e-9, beside the rounding of the finite differences that velocities are made of.
+/// Checks equality to 1e-9, up to the rounding of the finite differences that give the velocities.
 void check_same_velocity(const Eigen::MatrixXd& reduced, const Eigen::MatrixXd& full) {
   const double error = (reduced - full).cwiseAbs().maxCoeff();
   CHECK(error < 1e-9 * full.cwiseAbs().maxCoeff() + 1e-12);
@@ -44,7 +44,7 @@ void check_same_observables(const std::map<std::string, double>& reduced,
 
 }  // namespace
 
-TEST_CASE("A reduced state moves as its full state does", "[fast][scb]") {
+TEST_CASE("A reduced state and its full state have the same velocity", "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2);
   const auto [N, T, slots] =
       GENERATE(table<int, int, int>({{2, 9, 2}, {5, 13, 3}, {7, 6, 6}, {4, 40, 1}}));
@@ -99,8 +99,8 @@ TEST_CASE("Trajectories agree in all coordinates", "[slow][scb]") {
         const Eigen::VectorXd y = full_flow.to(t);
         const Matrices a = recorded(*reduced, x, t);
         const Matrices b = recorded(*full, y, t);
-        // Both integrate with a relative tolerance of 1e-8, which the growth of the signals
-        // amplifies.
+        // The growth of the signals amplifies the errors of both integrations (relative tolerance
+        // 1e-8).
         CHECK(difference(a.V, b.V) < 1e-6);
         CHECK(difference(a.A, b.A) < 1e-6);
         check_same_observables(observe(*reduced, x, t), observe(*full, y, t), 1e-6);
@@ -110,7 +110,7 @@ TEST_CASE("Trajectories agree in all coordinates", "[slow][scb]") {
 }
 
 TEST_CASE("A start with attention along the signal is the same in all coordinates", "[fast][scb]") {
-  // a_k = 1/T + 0.3 (q_k - 1/T), as a transfer run has it.
+  // Attention a_k = 1/T + 0.3 (q_k - 1/T), as at the start of a transfer run.
   const Problem problem = uneven_problem(5, 13, 3, 1);
   const auto V0 = start_value(problem, From::transfer);
   Workers workers(1);

@@ -1,4 +1,4 @@
-// The fast sampler against the flow, and against samples drawn without any shortcut.
+// The fast sampler compared with the flow, and with samples drawn without shortcuts.
 
 #include <cmath>
 #include <cstring>
@@ -18,8 +18,8 @@ using popflow::test::sampled;
 using popflow::test::SampleMean;
 
 TEST_CASE("The mean of sampled gradients is the flow", "[fast][scb][noise]") {
-  // 2000 batches of 100; every component within 5.5 standard errors: of the 400 components of all
-  // variants one is out with probability 2e-5 with another seed.
+  // 2000 batches of 100. Every component lies within 5.5 standard errors; with another seed one of
+  // the 400 components of all variants fails with probability 2e-5.
   const Problem problem = uneven_problem(4, 9, 3, 4);
   for (const Variant& variant : all_variants()) {
     INFO(describe(variant));
@@ -35,8 +35,8 @@ TEST_CASE("The mean of sampled gradients is the flow", "[fast][scb][noise]") {
 }
 
 TEST_CASE("Sampled gradients have the covariance of the model", "[fast][scb][noise]") {
-  // Second moments along ten random directions, from 40 000 samples of each sampler; they agree
-  // within 5 standard errors of their difference.
+  // Compares second moments along ten random directions, from 40 000 samples of each sampler. They
+  // agree within 5 standard errors of their difference.
   const Problem problem = uneven_problem(3, 7, 2, 4);
   const Variant variant{false, false, false};
   const auto system =
@@ -72,14 +72,15 @@ TEST_CASE("A weighted sum of samples is the sum of the samples", "[fast][scb][no
     for (std::size_t i = 0; i < weights.size(); ++i)
       sum += sampled(*system, x, 50 + i, {weights[i]});
     CHECK(difference(sampled(*system, x, 50, weights), sum) < 1e-13);
-    // Onto the state itself, as SGD takes its steps.
+    // SGD adds samples to the state itself.
     Eigen::VectorXd moved = x;
     system->add_sampled(view(moved), 0, {7, Purpose::test, 0, 50}, weights, view(moved));
     CHECK(difference(moved, x + sum) < 1e-13);
   }
 }
 
-TEST_CASE("Every single sample keeps the sums that noise is projected on", "[fast][scb][noise]") {
+TEST_CASE("Every single sample lies in the space that noise is projected on",
+          "[fast][scb][noise]") {
   const Problem problem = uneven_problem(4, 9, 3, 4);
   for (const bool softmax : {false, true}) {
     const auto system = make_scb(problem, {softmax, true, true}, Coordinates::full,
@@ -94,7 +95,8 @@ TEST_CASE("Every single sample keeps the sums that noise is projected on", "[fas
   }
 }
 
-/// Sample i of a key, from the words of its stream as the sampler's documentation assigns them.
+/// Draws sample i of a key from the words of its stream, as the sampler's documentation assigns
+/// them.
 Sample from_words(const Problem& problem, std::uint64_t i) {
   RandomStream random(7, Purpose::test, 0, i);
   std::vector<std::uint32_t> words;
@@ -114,7 +116,7 @@ Sample from_words(const Problem& problem, std::uint64_t i) {
   return sample;
 }
 
-/// v of one sample, from the loss's own gradient.
+/// Returns v of one sample, from the gradient of its loss.
 Eigen::VectorXd plain(const Problem& problem, const Variant& variant, const Sample& sample,
                       const Eigen::MatrixXd& V, const Eigen::MatrixXd& A) {
   const SampleLoss of = sample_loss(sample, V, A);
@@ -135,9 +137,9 @@ Eigen::VectorXd plain(const Problem& problem, const Variant& variant, const Samp
   return v;
 }
 
-TEST_CASE("Samples are made of the documented words", "[fast][scb][noise]") {
-  // Contexts of several pieces and stretches with rests, and a vocabulary beyond 512, where sums
-  // are kept in another way.
+TEST_CASE("Samples use the documented words of their streams", "[fast][scb][noise]") {
+  // Contexts of several pieces and stretches with rests, and a vocabulary above 512, for which the
+  // sampler stores sums in another way.
   for (const auto& [N, T] : {std::pair<Eigen::Index, std::int64_t>{5, 9001}, {530, 1030}}) {
     const Problem problem = uneven_problem(N, T, 3, 4);
     for (const Variant& variant :
@@ -178,8 +180,8 @@ TEST_CASE("Sampled gradients have the same bits on any number of threads", "[fas
   };
   const Eigen::VectorXd expected = add(alone, 0);
   CHECK(same(add(shared, 0), expected));
-  CHECK(same(add(shared, 0), expected));  // with memory that was used before
-  // Several callers at once, as the runs of an ensemble are.
+  CHECK(same(add(shared, 0), expected));  // this time with used memory
+  // Several threads call at once, as the runs of an ensemble do.
   std::vector<Eigen::VectorXd> results(3);
   std::vector<std::thread> callers;
   for (std::size_t i = 0; i < 3; ++i)
@@ -190,7 +192,7 @@ TEST_CASE("Sampled gradients have the same bits on any number of threads", "[fas
   for (std::size_t i = 0; i < 3; ++i) CHECK(same(results[i], add(alone, 1000 * i)));
 }
 
-TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
+TEST_CASE("A step in place equals a step along the derivative", "[fast][scb][noise]") {
   const Problem problem = uneven_problem(5, 1003, 3, 4);
   for (const Variant& variant : all_variants()) {
     INFO(describe(variant));
@@ -198,7 +200,7 @@ TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
         make_scb(problem, variant, Coordinates::full, start_value(problem, From::anywhere));
     CHECK(bool(system->capabilities().steps_in_place) == !variant.softmax);
     if (variant.softmax) continue;
-    // A state whose columns do not sum to one, and one whose columns do.
+    // One state's columns do not sum to one, the other state's columns do.
     for (const double size : {0.4, 0.0}) {
       const Eigen::VectorXd x = random_state(*system, size, 5);
       RandomStream random(2, Purpose::test);
@@ -229,7 +231,7 @@ TEST_CASE("A step in place is the derivative's step", "[fast][scb][noise]") {
   }
 }
 
-TEST_CASE("Euler's step in one pass is the derivative's, and its bound holds",
+TEST_CASE("A fused Euler step equals a step along the derivative, and its bound holds",
           "[fast][scb][flow]") {
   const Problem problem = uneven_problem(5, 1003, 3, 4);
   for (const Variant& variant : all_variants()) {
@@ -238,7 +240,7 @@ TEST_CASE("Euler's step in one pass is the derivative's, and its bound holds",
         make_scb(problem, variant, Coordinates::full, start_value(problem, From::anywhere));
     CHECK(bool(system->capabilities().euler_step) == !variant.softmax);
     if (variant.softmax) continue;
-    // A state whose columns do not sum to one, one whose columns do, and one beyond all bounds.
+    // States whose columns do not sum to one, whose columns do, and whose size exceeds all bounds.
     for (const double size : {0.4, 0.0, 1e150}) {
       const Eigen::VectorXd x = random_state(*system, size, 5);
       Eigen::VectorXd moved = Eigen::VectorXd::Constant(x.size(), NAN);
@@ -257,7 +259,7 @@ TEST_CASE("Euler's step in one pass is the derivative's, and its bound holds",
         CHECK(std::abs(events[i] - expected[i]) < 1e-13);
       CHECK(bound >= largest);
       CHECK(bound < 1000 * (1 + largest));
-      // In a step of no length from V = 0 the attention alone makes the bound.
+      // In a step of length 0 from V = 0 only the attention contributes to the bound.
       Eigen::VectorXd attention = x;
       attention.head(25).setZero();
       const double of_attention = system->euler_step({view(attention), {}}, 0, 0, view(moved), {});

@@ -7,7 +7,7 @@
 #include "support/scb_fixture.hpp"
 #include "support/signal_model.hpp"
 
-// Course of the two signals (drift, growth, hyperbola, creep) at any context length.
+// Phases of the two signals (drift, growth, hyperbola, creep) at any context length.
 
 using namespace popflow;
 using namespace popflow::scb;
@@ -15,7 +15,7 @@ using namespace popflow::scb::test;
 
 namespace {
 
-/// A problem from a uniform start, with the numbers that its signals obey.
+/// Problem from a uniform start, with the constants of its signal equations.
 struct Case {
   explicit Case(std::int64_t context_length, std::uint64_t seed = 1, From from = From::stationary)
       : problem(uneven_problem(6, context_length, 3, seed)),
@@ -35,7 +35,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("The signal equations are the flow's", "[fast][scb]") {
+TEST_CASE("The flow obeys the signal equations", "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2);
   for (const From from : all_starts) {
     const Case a(17, seed, from);
@@ -65,13 +65,12 @@ TEST_CASE("Signals start with a drift of 1/T and grow at the rate sqrt(kappa K_P
   }
 }
 
-TEST_CASE("The bracket K_P alpha_V^2 - kappa alpha_A^2 moves at the rate of 1/T alone",
-          "[fast][scb]") {
+TEST_CASE("The rate of K_P alpha_V^2 - kappa alpha_A^2 is of order 1/T", "[fast][scb]") {
   const Case a(50);
   const auto system = a.in(Coordinates::signal);
   for (const std::uint64_t seed : {1, 2, 3}) {
     Eigen::VectorXd x = random_state(*system, 1, seed);
-    x[1] = 0;  // no R0: it is 0 here anyway
+    x[1] = 0;  // no R0, which is 0 here
     const Eigen::VectorXd v = rhs(*system, x);
     const double rate = a.c.K_P * x[0] * v[0] - a.c.kappa * x[2] * v[2];
     CHECK(std::abs(rate - a.c.K_P * x[0] * (1 - x[0]) / a.c.T) < 1e-14);
@@ -96,12 +95,12 @@ TEST_CASE("The fast phase ends on the hyperbola and the state creeps along it",
 
   Flow flow(*system, stiff_method);
   const auto [V, A] = signals(flow.to(end), end);
-  // There kappa (1 - VA)^2 = (1 - V)^2/T, so 1 - VA is of order 1/sqrt(T).
+  // At the end of the fast phase kappa (1 - VA)^2 = (1 - V)^2/T, so 1 - VA is of order 1/sqrt(T).
   CHECK(std::abs(a.c.kappa * std::pow(1 - V * A, 2) * a.c.T / std::pow(1 - V, 2) - 1) < 1e-5);
   CHECK(std::abs(V * A - 1) < 2e-3);
   CHECK(std::abs(V / std::pow(a.c.kappa / a.c.K_P, 0.25) - 1) < 1e-3);
 
-  // Creep, from a time when 1 - VA has come down to the order 1/T that it keeps.
+  // Measures the creep after 1 - VA has fallen to the order 1/T, where it stays.
   double t = end + 100 / a.growth;
   double creeping = signals(flow.to(t), t).first;
   const auto rate = [&](double v) {
@@ -127,7 +126,7 @@ TEST_CASE("The final rate is K_P/(T(K_P + kappa))", "[fast][scb]") {
   const Case a(100'000, seed);
   const auto system = a.in(Coordinates::signal);
   const double expected = a.c.K_P / (a.c.T * (a.c.K_P + a.c.kappa));
-  // The slowest rate at (1,1), by the Jacobian; rho_V is of no effect.
+  // Slowest rate at (1,1), from the Jacobian; rho_V has no effect.
   Eigen::VectorXd x(3);
   x << 1, 0, 1;
   Eigen::MatrixXd J(3, 3);
@@ -138,7 +137,7 @@ TEST_CASE("The final rate is K_P/(T(K_P + kappa))", "[fast][scb]") {
   const double slowest =
       -Eigen::EigenSolver<Eigen::Matrix2d>(signals).eigenvalues().real().maxCoeff();
   CHECK(std::abs(slowest / expected - 1) < 20 / a.c.T);
-  // And by a run.
+  // Compare with a run.
   Flow flow(*system, {.method = "rosenbrock4", .rtol = 1e-10});
   const double begin = 12 / expected;
   const double early = 1 - flow.to(begin)[0];
@@ -146,7 +145,7 @@ TEST_CASE("The final rate is K_P/(T(K_P + kappa))", "[fast][scb]") {
   CHECK(std::abs(std::log(early / late) - 1) < 2e-4);
 }
 
-TEST_CASE("The default end is past the fast phase", "[fast][scb]") {
+TEST_CASE("The default end lies after the fast phase", "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const std::int64_t T = GENERATE(100, 10'000, 1'000'000'000);
   const Case a(T, seed);
@@ -157,13 +156,12 @@ TEST_CASE("The default end is past the fast phase", "[fast][scb]") {
   CHECK(flow.event("fast_phase_end") < system->default_end());
 }
 
-TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_P",
-          "[fast][numbers][scb]") {
+TEST_CASE("The predicted time of the boost is right at any T and K_P", "[fast][numbers][scb]") {
   const std::uint64_t seed = GENERATE(1, 2);
   for (const std::int64_t T : {3, 10, 1000, 1'000'000'000}) {
     for (const double signal : {1.0, 1e-2, 1e-4}) {
       Problem problem = uneven_problem(6, T, 3, seed);
-      // Transitions near to mu, of which it stays the stationary distribution.
+      // Transitions close to mu, which remains the stationary distribution.
       const Eigen::RowVectorXd ones = Eigen::RowVectorXd::Ones(6);
       problem.P = signal * problem.P + (1 - signal) * problem.mu * ones;
       const auto V0 = start_value(problem, From::stationary);
@@ -176,8 +174,8 @@ TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_
         CHECK(flow.event("boosted") == Approx(expected).epsilon(0.02));
         CHECK(flow.event("boosted") < system->default_end());
       }
-      // If columns have different speeds, slow columns delay the event by up to a third.
-      if (signal < 1e-2) continue;  // the explicit steps would be too many
+      // Columns with different speeds: slow columns delay the event by up to a third.
+      if (signal < 1e-2) continue;  // explicit methods would take too many steps
       const Variant plain{.inverse_frequency = false};
       const double about = Growth(problem, plain).boost_time();
       const auto system = make_scb(problem, plain, Coordinates::support, V0);
@@ -188,9 +186,9 @@ TEST_CASE("The time until the signals are boosted is the flow's, at any T and K_
   }
 }
 
-TEST_CASE("Support coordinates lose nothing at large T", "[fast][scb]") {
-  // A drift of 1e-9 in numbers of order 1: both at their default tolerances, against the signal
-  // equations integrated to rounding.
+TEST_CASE("Support coordinates are accurate at large T", "[fast][scb]") {
+  // The drift is 1e-9 in numbers of order 1. Both coordinates at their default tolerances agree
+  // with the signal equations integrated to rounding.
   const std::int64_t T = GENERATE(10'000'000, 1'000'000'000);
   const Case a(T);
   const auto support = a.in(Coordinates::support);
@@ -216,8 +214,8 @@ TEST_CASE("Support coordinates lose nothing at large T", "[fast][scb]") {
   }
 }
 
-TEST_CASE("Full coordinates lose nothing at large T", "[slow][scb]") {
-  // Checks at the largest full state, T = 100 000.
+TEST_CASE("Full coordinates are accurate at large T", "[slow][scb]") {
+  // The largest full state: T = 100 000.
   const Case a(100'000);
   const auto system = a.in(Coordinates::full);
   const SignalModel model(a.c);
@@ -235,9 +233,9 @@ TEST_CASE("Full coordinates lose nothing at large T", "[slow][scb]") {
 }
 
 TEST_CASE("Near its start softmax attention is linear attention slowed by T^2", "[fast][scb]") {
-  // The logits at the support reach about K_P q (t/T)^2/2, and weights e^w/T differ from (1 + w)/T
-  // by as much: the relative error of the attention's signal is 0.03% to 0.06% at 0.1 T, and some
-  // percent at T.
+  // Logits at the support reach about K_P q (t/T)^2/2, and weights e^w/T differ from (1 + w)/T by a
+  // relative error of that size. The relative error of the attention's signal is 0.03% to 0.06% at
+  // 0.1 T, and a few percent at T.
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const int T = GENERATE(30, 200);
   Problem problem;
@@ -256,8 +254,8 @@ TEST_CASE("Near its start softmax attention is linear attention slowed by T^2", 
     const SignalModel::Point expected = slowed.flow({0, 1, 0}, t, 1e-3 * T);
     const double error_V = seen.at("signal_V") / slowed.signal_V(expected) - 1;
     const double error_A = seen.at("signal_A") / expected[2] - 1;
-    // e^-w = 1 - z and so e^w - 1 = z/(1 - z), where the slowed model has z: with weights of 1/2
-    // and signal_V = 1 - e^-(t/T), z = K_P/2 (t/T - 1 + e^-(t/T)).
+    // e^-w = 1 - z, so e^w - 1 = z/(1 - z), where z is the slowed model's value. With weights of
+    // 1/2 and signal_V = 1 - e^-(t/T), z = K_P/2 (t/T - 1 + e^-(t/T)).
     const double z = c.K_P / 2 * (part + std::expm1(-part));
     INFO("t = " << part << " T, T = " << T << ", seed " << seed << ": " << error_A);
     CHECK(std::abs(error_V) < 0.05 * std::pow(part, 3) * c.K_P);

@@ -1,5 +1,5 @@
-// The algorithm in two stages: thresholds on columns made by hand, the switch against the signal
-// equations, full against support coordinates, stage 2 on its valley, and what is refused.
+// Training in two stages: thresholds on given columns, the switch compared with the signal
+// equations, full compared with support coordinates, the valley of stage 2, and refused options.
 
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ Eigen::VectorXd vector_of(const State& x) {
   return Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size()));
 }
 
-/// Two stages with numbers of a test's own.
+/// Returns two stages with the given numbers.
 scb::Training two_stages(double l1, double threshold, TwoStage two = {}) {
   two.threshold = threshold;
   return {.l1 = l1, .two_stage = two, .rounding = 0.1};
@@ -41,7 +41,7 @@ std::map<std::string, double> finals(const System& system, StateView x, double t
   return named;
 }
 
-/// Q of two tokens over six positions: columns with two and three of them.
+/// Problem of two tokens over six positions; the columns of Q have two and three positions.
 Problem small_problem() {
   Problem problem = uneven_problem(2, 6, 3, 1);
   set_column(problem.Q, 0, {{0, 0.6}, {2, 0.4}});
@@ -49,7 +49,7 @@ Problem small_problem() {
   return problem;
 }
 
-/// The population loss from its definition, sample by sample in expectation: dense algebra.
+/// Returns the population loss by its definition in dense matrices.
 double loss_of(const Problem& problem, const Matrices& at) {
   const Eigen::MatrixXd& P = problem.P;
   const Eigen::VectorXd& mu = problem.mu;
@@ -68,7 +68,7 @@ double loss_of(const Problem& problem, const Matrices& at) {
   return loss;
 }
 
-/// Parameters that make() resolves from these words of a command line.
+/// Returns the parameters that make() resolves from these words of a command line.
 Parameters settled(const std::vector<std::string>& words) {
   Workers workers(1);
   return popflow::test::make_system(popflow::test::parse("scb", words), workers).own;
@@ -86,15 +86,14 @@ std::string refusal(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("The threshold zeroes small weights and puts columns back on sum one",
-          "[fast][scb][stages]") {
+TEST_CASE("The threshold zeroes small weights and normalises columns", "[fast][scb][stages]") {
   const Problem problem = small_problem();
   const auto system = make_scb(problem, {}, Coordinates::full,
                                start_value(problem, From::stationary), two_stages(0, 0.25));
   Matrices point{start_value(problem, From::anywhere), Eigen::MatrixXd(6, 2)};
-  // A weight on the threshold stays, a negative one does not, however large.
+  // A weight equal to the threshold stays, and a negative one is zeroed, however large.
   point.A.col(0) << 0.5, 0.25, 0.125, -0.375, 0.5, 0;
-  // Below it everywhere: the largest stay.
+  // If all weights are below the threshold the largest ones stay.
   point.A.col(1) << 0.125, 0.1875, 0.1875, 0.1875, 0.15625, 0.15625;
   Eigen::VectorXd x = full_state(*system, point);
   Regime regime = system->first_regime();
@@ -110,7 +109,7 @@ TEST_CASE("The threshold zeroes small weights and puts columns back on sum one",
   CHECK(system->stage({view(x), regime}) == 2);
   CHECK(finals(*system, {view(x), regime}, 3).at("columns_below_threshold") == 1);
 
-  // The share is of the column's own sum.
+  // The threshold is relative to the column's sum.
   point.A *= 2;
   Eigen::VectorXd y = full_state(*system, point);
   regime = system->first_regime();
@@ -118,7 +117,7 @@ TEST_CASE("The threshold zeroes small weights and puts columns back on sum one",
   CHECK((recorded(*system, y).A - expected).cwiseAbs().maxCoeff() < 1e-16);
 }
 
-TEST_CASE("Support coordinates threshold as the full ones", "[fast][scb][stages]") {
+TEST_CASE("The threshold acts in support coordinates as in full ones", "[fast][scb][stages]") {
   const Problem problem = small_problem();
   const auto V0 = start_value(problem, From::transfer);
   for (const double threshold : {0.0, 0.05, 0.15, 0.3, 0.9}) {
@@ -126,7 +125,7 @@ TEST_CASE("Support coordinates threshold as the full ones", "[fast][scb][stages]
     const auto full = make_scb(problem, {}, Coordinates::full, V0, two_stages(0, threshold));
     const auto support = make_scb(problem, {}, Coordinates::support, V0, two_stages(0, threshold));
     Eigen::VectorXd reduced = random_state(*support, 0.1, 4);
-    // A column whose weights off the support are its largest.
+    // The largest weights of this column are off the support.
     reduced.segment(4, 4) << -0.1, -0.1, 0, 0.05;
     Eigen::VectorXd x = full_state(*full, recorded(*support, reduced));
     Regime regime = full->first_regime(), reduced_regime = support->first_regime();
@@ -145,7 +144,7 @@ TEST_CASE("Support coordinates threshold as the full ones", "[fast][scb][stages]
   }
 }
 
-TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][stages]") {
+TEST_CASE("The final values round and normalise each column", "[fast][scb][stages]") {
   const Problem problem = small_problem();
   scb::Training training{.rounding = 0.3};
   for (const bool project : {true, false}) {
@@ -155,8 +154,9 @@ TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][st
     CHECK_FALSE(system->shape().stages);
     Matrices point{start_value(problem, From::anywhere), Eigen::MatrixXd(6, 2)};
     point.V.col(1) *= 3;
-    point.A.col(0) << 0.9, 0, 0.6, 0.1, -0.1, 0;       // sum 1.5: shares from 0.3, 0.45
-    point.A.col(1) << 0.1, 0.1, 0.1, 0.05, 0.05, 0.1;  // nothing left
+    // sum 1.5: the smallest kept share is 0.3, of weight 0.45
+    point.A.col(0) << 0.9, 0, 0.6, 0.1, -0.1, 0;
+    point.A.col(1) << 0.1, 0.1, 0.1, 0.05, 0.05, 0.1;  // no weight is kept
     Matrices after{point.V, Eigen::MatrixXd::Zero(6, 2)};
     for (Eigen::Index m = 0; m < 2; ++m) after.V.col(m) /= point.V.col(m).sum();
     after.A.col(0) << 0.6, 0, 0.4, 0, 0, 0;
@@ -172,17 +172,17 @@ TEST_CASE("The end is rounded and normalised, column by column", "[fast][scb][st
     CHECK(ends.at("weights_kept") == 2);
     CHECK(ends.at("columns_emptied") == 1);
     CHECK(ends.at("columns_of_V_kept") == 0);
-    // The state is as it was.
+    // The state itself is unchanged.
     CHECK((recorded(*system, x).A - point.A).cwiseAbs().maxCoeff() < 1e-15);
     CHECK((system->trained_value(view(x), 0) - after.V).cwiseAbs().maxCoeff() < 1e-14);
 
-    // A column of V without a positive sum stays.
+    // A column of V without a positive sum is not normalised.
     point.V.col(0) *= -1;
     CHECK(finals(*system, view(full_state(*system, point)), 0).at("columns_of_V_kept") == 1);
   }
 }
 
-TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
+TEST_CASE("Anywhere in the valley the final values are P and Q", "[fast][scb][stages]") {
   const Problem problem = small_problem();
   const auto system =
       make_scb(problem, {}, Coordinates::full, start_value(problem, From::stationary),
@@ -197,7 +197,7 @@ TEST_CASE("Anywhere in the valley the end is P and Q", "[fast][scb][stages]") {
   }
 }
 
-TEST_CASE("Stage 1 ends where the signal equations say", "[fast][numbers][scb][stages]") {
+TEST_CASE("Stage 1 ends at the time of the signal equations", "[fast][numbers][scb][stages]") {
   const Problem problem = uneven_problem(5, 200, 3, 1);
   const auto signal =
       make_scb(problem, {}, Coordinates::signal, start_value(problem, From::stationary));
@@ -220,7 +220,7 @@ TEST_CASE("Stage 1 ends where the signal equations say", "[fast][numbers][scb][s
   }
 }
 
-TEST_CASE("Without l1 and threshold two stages are the plain flow until the switch",
+TEST_CASE("Without l1 and threshold two stages follow the plain flow until the switch",
           "[fast][scb][stages]") {
   const Problem problem = uneven_problem(5, 40, 3, 2);
   const auto V0 = start_value(problem, From::stationary);
@@ -235,7 +235,7 @@ TEST_CASE("Without l1 and threshold two stages are the plain flow until the swit
       Flow b(*staged, {.method = method, .dt = 0.1});
       for (const double t : {1.0, 5.0, 12.0}) CHECK(same_bits(a.to(t), b.to(t), size));
       CHECK(std::isnan(b.event("stage2")));
-      // The switch itself moves nothing then.
+      // Without a threshold the switch changes no weight.
       const Eigen::VectorXd after = b.to(12.5 + 1e-9);
       CHECK(b.event("stage2") == Approx(12.5).epsilon(1e-12));
       CHECK((after.head(size) - a.to(12.5 + 1e-9)).cwiseAbs().maxCoeff() < 1e-8);
@@ -257,7 +257,7 @@ TEST_CASE("Without l1 and threshold two stages are the plain flow until the swit
     CHECK_FALSE(same_bits(vector_of(a.state()), vector_of(b.state()), size));
     CHECK(staged->stage(b.view()) == 2);
     REQUIRE(b.events().size() == 1);
-    // The first step at whose end it is time.
+    // Stage 2 starts after the first step that ends at or after its time.
     CHECK(b.events()[0].time == Approx(0.9).epsilon(1e-12));
   };
   SgdDriver sgd_a(*plain, workers, {.learning_rate = 0.02, .batch_size = 4});
@@ -308,9 +308,8 @@ TEST_CASE("Each stage has its own flow, noise and samples", "[fast][scb][stages]
   }
 }
 
-TEST_CASE("Euler's steps through the stages are those of dense matrix algebra",
-          "[fast][scb][stages]") {
-  // The algorithm written down once more, from the gradients as the paper has them.
+TEST_CASE("Euler steps through the stages agree with dense matrix algebra", "[fast][scb][stages]") {
+  // An independent implementation of the algorithm, with the paper's formulas of the gradients.
   const Problem problem = uneven_problem(4, 12, 3, 1);
   const Eigen::MatrixXd& P = problem.P;
   const Eigen::VectorXd& mu = problem.mu;
@@ -365,17 +364,17 @@ TEST_CASE("Noisy steps in place follow the stages", "[fast][scb][stages]") {
                two_stages(0.02, 0.12, {.signal = {}, .time = 12}));
   REQUIRE(system->capabilities().steps_in_place);
   Workers workers(2);
-  // Without noise they are Euler's steps of the flow.
+  // Without noise the steps are Euler steps of the flow.
   SdeDriver still(*system, workers,
                   {.learning_rate = dt, .dt = dt, .noise = "isotropic", .noise_scale = 0});
   Flow euler(*system, {.method = "euler", .dt = dt});
   for (const double t : {5.0, 12.0, 20.0}) {
     REQUIRE(still.advance(t).kind == Outcome::Kind::reached);
     const Eigen::VectorXd x = vector_of(still.state());
-    // At 12 the noisy run has changed its stage already.
+    // At t = 12 the noisy run has already changed its stage, and the flow has not.
     if (t != 12) CHECK((x - euler.to(t)).cwiseAbs().maxCoeff() < 1e-12);
   }
-  // The sums are kept in stage 1, and not in stage 2.
+  // Stage 1 conserves the sums, and stage 2 does not.
   SdeDriver noisy(
       *system, workers,
       {.learning_rate = dt, .batch_size = 1, .dt = dt, .noise = "isotropic", .noise_scale = 0.01});
@@ -387,8 +386,7 @@ TEST_CASE("Noisy steps in place follow the stages", "[fast][scb][stages]") {
   CHECK(observe(*system, vector_of(noisy.state())).at("column_sum_error") > 1e-4);
 }
 
-TEST_CASE("Full and support coordinates go through all stages alike",
-          "[fast][numbers][scb][stages]") {
+TEST_CASE("All stages agree in full and support coordinates", "[fast][numbers][scb][stages]") {
   const std::uint64_t seed = GENERATE(1, 2);
   const Problem problem = uneven_problem(5, 30, 3, seed);
   const auto V0 = start_value(problem, seed == 1 ? From::stationary : From::transfer);
@@ -415,12 +413,12 @@ TEST_CASE("Full and support coordinates go through all stages alike",
     INFO(name);
     CHECK(other.at(name) == Approx(value).epsilon(1e-6));
   }
-  // Rounding finds the positions, and the end is nearer after it.
+  // Rounding finds the right positions and reduces the distance.
   CHECK(ends.at("weights_kept") == static_cast<double>((dense_Q(problem).array() > 0.1).count()));
   CHECK(ends.at("distance_P_after") < ends.at("distance_P_before"));
 }
 
-TEST_CASE("Stage 2 ends when the loss no longer falls", "[fast][scb][stages]") {
+TEST_CASE("Stage 2 ends at the plateau of the loss", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(5, 30, 3, 1);
   const auto V0 = start_value(problem, From::stationary);
   const double span = 4, fall = 1e-3;
@@ -435,7 +433,7 @@ TEST_CASE("Stage 2 ends when the loss no longer falls", "[fast][scb][stages]") {
   CHECK(std::isnan(other.event("plateau")));
   CHECK(std::abs(std::remainder(stop - begin, span)) < 1e-9);
   CHECK(flow.time() == 500);
-  // The losses at the spans' ends, from the run that does not stop.
+  // Losses at the ends of the spans, from the run without an end.
   Flow again(*endless, {.rtol = 1e-10});
   again.to(begin + 1e-9);
   double before = observe(*endless, again.to(begin + 1e-9)).at("excess_loss");
@@ -478,16 +476,16 @@ TEST_CASE("Stage 2 slides along its valley", "[slow][scb][stages]") {
   }
   const double c = c_at(t);
   INFO("c^3 tr / (3 lambda t) = " << std::pow(c, 3) * trace / (3 * l1 * t));
-  // c^3 tr/3 - kappa_0/c - lambda t stays constant, so the rest falls as 1/t: 0.042 here.
+  // c^3 tr/3 - kappa_0/c - lambda t is constant, so the difference from 1 falls as 1/t: 0.042 here.
   CHECK(std::abs(std::pow(c, 3) * trace / (3 * l1 * t) - 1) < 0.05);
   const auto seen = observe(*system, flow.to(t), t);
   CHECK(seen.at("excess_loss") < 1e-4);
   CHECK(seen.at("distance_P") > distance);
-  // The numbers of the end don't feel it.
+  // Rounding removes the effect of the slide.
   CHECK(finals(*system, flow.view(), t).at("distance_P_after") < 1e-2 * seen.at("distance_P"));
 }
 
-TEST_CASE("Runs in stages that are cut resume bit for bit", "[fast][scb][stages]") {
+TEST_CASE("Interrupted runs in stages resume bit for bit", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(4, 12, 2, 1);
   const auto system = make_scb(
       problem, {}, Coordinates::full, start_value(problem, From::stationary),
@@ -522,7 +520,7 @@ TEST_CASE("Runs in stages that are cut resume bit for bit", "[fast][scb][stages]
     CHECK(whole->time() == Approx(4).epsilon(1e-12));
     const StepStatistics all = whole->statistics();
     if (kind == 1) CHECK(all.samples == 3 * all.accepted);
-    CHECK(all.accepted < 45);  // and none at rest
+    CHECK(all.accepted < 45);  // no steps at rest
     for (const int cut : {0, 8, 19, 20, 21, 22, 30, 33, 34}) {
       INFO("driver " << kind << ", cut after " << cut);
       int asked = 0;
@@ -544,7 +542,7 @@ TEST_CASE("Runs in stages that are cut resume bit for bit", "[fast][scb][stages]
       for (std::size_t i = 0; i < whole->events().size(); ++i)
         CHECK(resumed->events()[i].time == whole->events()[i].time);
     }
-    // At rest a resumed run stays at rest.
+    // A run resumed at rest stays at rest.
     const ResumePoint point = whole->resume_point();
     const auto resumed = make({});
     resumed->restore(*point.x, *point.regime, point.t, point.data);
@@ -573,7 +571,7 @@ TEST_CASE("The defaults of two stages come from the problem's constants", "[fast
   CHECK(own.real("threshold") == Approx(alpha / 6).epsilon(1e-10));
   CHECK(system.training().two_stage->plateau_fall ==
         Approx(0.0004 * 0.5 * s.K_P * (s.kappa + 1 / s.T)).epsilon(1e-10));
-  // Half of what the attention is at the switch, to terms of order 1/T and log T/T.
+  // The threshold is half of the least weight at the switch, up to terms of order 1/T and log T/T.
   Flow flow(system, {.dt = 0.1});
   flow.to(200);
   const auto signal = make_scb(system.data(), {}, Coordinates::signal,
@@ -583,20 +581,20 @@ TEST_CASE("The defaults of two stages come from the problem's constants", "[fast
   CHECK(observe(*signal, reduced.to(time), time).at("signal_A") == Approx(alpha).epsilon(0.03));
   CHECK(finals(system, flow.view(), 200).at("columns_below_threshold") == 0);
 
-  // A time instead of a level; what is given stays.
+  // With a time there is no default level, and given options stay.
   const Parameters other = settled({"--schedule", "two-stage", "--stage1-time", "7", "--l1", "0",
                                     "--threshold", "0.1", "--context-length", "50"});
   CHECK_FALSE(other.has("stage1-signal"));
   CHECK(other.real("threshold") == 0.1);
   CHECK(other.real("l1") == 0);
-  // A plain run has none of them.
+  // A run without stages has none of these options.
   const Parameters plain = settled({"--context-length", "50"});
   for (const char* name : {"stage1-signal", "stage1-time", "threshold", "rounding", "plateau-time"})
     CHECK_FALSE(plain.has(name));
   CHECK(plain.real("l1") == 0);
 }
 
-TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
+TEST_CASE("A transfer run starts at the signal of its correlation", "[fast][scb][stages]") {
   const Problem problem = uneven_problem(5, 30, 3, 1);
   const Problem before = uneven_problem(5, 40, 2, 2);
   for (const double theta : {0.0, 0.3, 1.0}) {
@@ -607,7 +605,7 @@ TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
     CHECK(std::abs(observe(*system, start_of(*system)).at("signal_V") - expected) < 1e-14);
   }
   CHECK(correlation(problem.P, problem) == Approx(1).epsilon(1e-13));
-  // From its start the threshold's prediction holds, too.
+  // The prediction of the threshold also holds from this start.
   const Eigen::MatrixXd V0 = 0.7 * problem.P + 0.3 * start_value(problem, From::stationary);
   RunConfig config = popflow::test::parse("scb", {"--schedule", "two-stage", "--l1", "0"});
   const scb::Training training = resolve_training(config.own, problem, {}, V0);
@@ -617,14 +615,14 @@ TEST_CASE("A transfer starts from its correlation", "[fast][scb][stages]") {
   const double time = flow.event("stage2");
   const auto signal = make_scb(problem, {}, Coordinates::signal, V0);
   Flow reduced(*signal);
-  // The threshold is half of what the least of Q's positions has then.
+  // The threshold is half of the least weight at Q's positions at the switch.
   const double least = (problem.Q.weight.array() > 0).select(problem.Q.weight, 1).minCoeff();
   CHECK(*training.rounding == Approx(least / 4).epsilon(1e-14));
   const double alpha = 2 * training.two_stage->threshold / least;
   CHECK(observe(*signal, reduced.to(time), time).at("signal_A") == Approx(alpha).epsilon(0.05));
 }
 
-TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]") {
+TEST_CASE("Two stages are refused where they are not defined", "[fast][scb][stages]") {
   CHECK_THAT(refusal({"--attention", "softmax"}),
              Contains("--schedule two-stage") && Contains("--attention linear"));
   CHECK_THAT(refusal({"--coordinates", "signal"}),
@@ -641,7 +639,7 @@ TEST_CASE("Two stages are refused where they mean nothing", "[fast][scb][stages]
       CHECK_THAT(refusal({option, share}), Contains(std::string(option).substr(2)));
   CHECK_THAT(refusal({"--sparsity", "7", "--context-length", "7"}), Contains("kappa = 0"));
   CHECK(refusal({"--coordinates", "support"}).empty());
-  // A splitting without a step is refused by the driver, which says what the term is.
+  // The driver refuses a splitting without a step; the message explains the l1 term.
   scb::Training training = two_stages(1e-4, 0.1);
   training.default_l1 = true;
   const Problem problem = small_problem();

@@ -7,8 +7,8 @@
 #include "support/finite_differences.hpp"
 #include "support/topic_fixture.hpp"
 
-// The flow of full matrices at any state: against the mean over all documents as its definition
-// has it, against finite differences, and against the symmetric flow.
+// The flow of full matrices at any state, compared with the mean over all documents by definition,
+// with finite differences, and with the symmetric flow.
 
 using namespace popflow;
 using namespace popflow::topic;
@@ -41,7 +41,7 @@ std::vector<double> after(const System& system, double t, double rtol) {
 
 }  // namespace
 
-TEST_CASE("topic: the full flow is the gradient's mean over all documents, at any state",
+TEST_CASE("topic: the full flow is minus the gradient's mean over all documents, at any state",
           "[fast][topic][full]") {
   for (const Data& data : small_data()) {
     for (const Variant& variant : all_variants(kL2)) {
@@ -66,7 +66,7 @@ TEST_CASE("topic: the full flow is the gradient's mean over all documents, at an
   }
 }
 
-TEST_CASE("topic: so it is with more queries than are gone through together",
+TEST_CASE("topic: the full flow is right with more queries than one block holds",
           "[fast][numbers][topic][full]") {
   const Data data{3, 43, 2, 0.3, 0.2, 0.3};
   const auto system = make_full_random(data, {Train::joint, false, 0}, 0.7, 3);
@@ -78,7 +78,7 @@ TEST_CASE("topic: so it is with more queries than are gone through together",
         1e-13 * vector_of(expected).cwiseAbs().maxCoeff());
 }
 
-TEST_CASE("topic: the full flow is the gradient of the loss, by finite differences",
+TEST_CASE("topic: the full flow is minus the gradient of the loss, by finite differences",
           "[fast][topic][full]") {
   const std::vector<Data> all = small_data();
   for (const Data& data : {all[1], all[2], all[6], all[8]}) {
@@ -97,7 +97,7 @@ TEST_CASE("topic: the full flow is the gradient of the loss, by finite differenc
   }
 }
 
-TEST_CASE("topic: at symmetric states the full flow is the symmetric one, entry by entry",
+TEST_CASE("topic: at symmetric states the full flow equals the symmetric flow, entry by entry",
           "[fast][topic][full]") {
   for (const Data& data : small_data()) {
     for (const Variant& variant : all_variants(kL2)) {
@@ -110,7 +110,7 @@ TEST_CASE("topic: at symmetric states the full flow is the symmetric one, entry 
       const std::vector<double> x = start_of(*system);
       std::vector<double> moved = flow;
       to_fields(variant, moved);
-      // Matrices are linear in the numbers they are made from.
+      // The map from numbers to matrices is linear, so it also maps velocities.
       const std::vector<double> expected = full_start(data, variant, moved).state;
       const double size = 1 + vector_of(expected).cwiseAbs().maxCoeff();
       CHECK(difference(rhs_of(*system, x), expected) < 2e-14 * size);
@@ -123,7 +123,7 @@ TEST_CASE("topic: at symmetric states the full flow is the symmetric one, entry 
         else
           CHECK(seen.at(name) == Approx(value).epsilon(1e-12).margin(1e-14));
       }
-      // Class means are the scalars, where the class has entries.
+      // Class means equal the reduced state's numbers where the class has entries.
       for (const std::string& name : system->shape().fields) {
         if (name.rfind("value_", 0) != 0 && name.rfind("logit_", 0) != 0) continue;
         if (data.words_per_topic == 1 && name.ends_with("same_topic")) continue;
@@ -137,7 +137,7 @@ TEST_CASE("topic: at symmetric states the full flow is the symmetric one, entry 
   }
 }
 
-TEST_CASE("topic: from a symmetric start the two flows stay together", "[fast][topic][full]") {
+TEST_CASE("topic: from a symmetric start full and symmetric flow agree", "[fast][topic][full]") {
   const Data data{4, 3, 2, 0.3, 0.2, 0.3};
   for (const Variant& variant : all_variants(1e-3)) {
     INFO(describe(variant));
@@ -244,7 +244,8 @@ TEST_CASE("topic: value training of full matrices has a closed form from any sta
         system->closed_form(t, exact);
         CHECK(difference(after(*system, t, 1e-11), exact) < 1e-9);
       }
-      // Far out: the flow rests, stage 1 is over, and the loss is the excess above the optimum's.
+      // At a large time the flow is at rest, stage 1 is over, and the excess loss is the loss minus
+      // the optimum's.
       std::vector<double> end(x.size()), function(1);
       system->closed_form(1e9, end);
       CHECK(vector_of(rhs_of(*system, end)).cwiseAbs().maxCoeff() < 1e-13);
@@ -258,7 +259,8 @@ TEST_CASE("topic: value training of full matrices has a closed form from any sta
   }
 }
 
-TEST_CASE("topic: events of full matrices are those of the symmetric flow", "[fast][topic][full]") {
+TEST_CASE("topic: full matrices and the symmetric flow have the same events",
+          "[fast][topic][full]") {
   const Data data{4, 3, 2, 0.3, 0.2, 0.3};
   for (const Variant& variant : all_variants(1e-3)) {
     INFO(describe(variant));
@@ -302,8 +304,7 @@ TEST_CASE("topic: the full flow is bit-for-bit identical on any number of thread
   }
 }
 
-TEST_CASE("topic: too many sets of topics are refused, where they would be enumerated",
-          "[fast][topic][full]") {
+TEST_CASE("topic: too many sets of topics to enumerate are refused", "[fast][topic][full]") {
   const Data data{20, 1, 10, 0.3, 0.2, 0.3};
   CHECK_THROWS_WITH(
       make_full_random(data, {Train::joint, true, 0}, 0.1, 1),

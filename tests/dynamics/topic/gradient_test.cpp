@@ -6,9 +6,9 @@
 #include "support/slopes.hpp"
 #include "support/topic_fixture.hpp"
 
-// The flow of symmetric coordinates against the model of full matrices: all documents there are,
-// and sampled ones. This checks the finite sum for the population loss, the reduced flow
-// dc/dt = -(1/multiplicity) dL/dc, and the flow of factors in three invariant subspaces.
+// The flow of symmetric coordinates compared with the model in full matrices: all documents, and
+// sampled ones. This checks the finite sum for the population loss, the reduced flow dc/dt =
+// -(1/multiplicity) dL/dc, and the flow of factors in three invariant subspaces.
 
 using namespace popflow;
 using namespace popflow::topic;
@@ -26,7 +26,7 @@ double largest_difference(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
   return (a - b).cwiseAbs().maxCoeff();
 }
 
-// From half sums and half differences, which is linear, so that it serves velocities too.
+// Factors from half sums and half differences. The map is linear, so it also maps velocities.
 Subspaces<double> key_of(const std::vector<double>& x) {
   return {x[4] + x[5], x[6] + x[7], {x[8], x[9], x[10], x[11]}};
 }
@@ -127,10 +127,9 @@ TEST_CASE("topic: the right-hand side is the gradient of the loss, by finite dif
   }
 }
 
-TEST_CASE("topic: no symmetric direction is missed: full gradients are symmetric",
-          "[fast][topic]") {
-  // The reduction is exact because at a symmetric point the gradient is constant on each kind of
-  // entry.
+TEST_CASE("topic: full gradients at symmetric points are symmetric", "[fast][topic]") {
+  // The reduction is exact because at a symmetric point the gradient is constant on each class of
+  // entries.
   const Data data = small_data()[1];
   const auto system = make_random(data, {Train::joint, false, 0}, 0.7, 9);
   const std::vector<double> x = start_of(*system);
@@ -141,10 +140,10 @@ TEST_CASE("topic: no symmetric direction is missed: full gradients are symmetric
         kRounding);
 }
 
-TEST_CASE("topic: sampled documents have the flow for their mean", "[slow][topic]") {
-  // Three states. Selected positions are averaged within a document, and documents are finite,
-  // which is a bias of order 1/length: 1600 words bring it below the standard error, as the
-  // next test measures. 11 numbers at 3 states at |z| <= 4.5: a false alarm once in 4000.
+TEST_CASE("topic: the mean of sampled documents is the flow", "[slow][topic]") {
+  // Three states. Averages over selected positions of a finite document have a bias of order
+  // 1/length; with 1600 words it is below the standard error, as the next test measures. 11 numbers
+  // at 3 states with |z| <= 4.5: one false alarm in 4000 seeds.
   const Data data{3, 2, 2, 0.3, 0.2, 0.3};
   constexpr std::int64_t length = 1600;
   constexpr int documents = 1500;
@@ -185,9 +184,9 @@ TEST_CASE("topic: sampled documents have the flow for their mean", "[slow][topic
   }
 }
 
-TEST_CASE("topic: finite documents are a bias of order 1/length", "[slow][topic]") {
-  // A state whose attention is far from uniform and whose outputs are large, so that the bias
-  // stands out of the noise; most positions are selected for the same reason.
+TEST_CASE("topic: finite documents have a bias of order 1/length", "[slow][topic]") {
+  // A state with strongly non-uniform attention and large outputs, so that the bias exceeds the
+  // noise. Most positions are selected for the same reason.
   const Data data{3, 2, 2, 0.9, 0.4, 0.3};
   const auto system =
       make_at(data, {Train::joint, false, 0}, {1.5, -0.5, 0.5, -1, 2, 0.5, -0.5, -1, 0.5, -0.5});
@@ -198,7 +197,7 @@ TEST_CASE("topic: finite documents are a bias of order 1/length", "[slow][topic]
     RandomStream random(7, Purpose::test, static_cast<std::uint32_t>(length));
     SampleMean mean(1);
     for (int i = 0; i < 500000 / length; ++i) {
-      // A document of 32 words has no selected position once in 1e32.
+      // A document of 32 words has no selected position with probability 1e-32.
       const Document document = sampled(data, at, length, random);
       mean.add(Eigen::VectorXd::Constant(1, document.sampled.loss - document.infinite.loss));
     }

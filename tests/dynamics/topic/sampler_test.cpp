@@ -11,9 +11,9 @@
 #include "support/slopes.hpp"
 #include "support/topic_fixture.hpp"
 
-// The sampled documents and their gradients: against the loss of each document, written out
-// position by position; against samples drawn without any shortcut; and against the flow, from
-// which finite documents differ.
+// Sampled documents and their gradients, compared with the loss of each document written out
+// position by position, with samples drawn without shortcuts, and with the flow, from which finite
+// documents differ.
 
 using namespace popflow;
 using namespace popflow::topic;
@@ -48,8 +48,8 @@ std::vector<Position> document(const FullTopic& system, std::uint64_t i) {
   return positions;
 }
 
-/// The loss of a document of the sampled model, by its definition, with the gradient by W_V (E) and
-/// Lambda. `input` are the frequencies over which attention goes: the document's own, or others.
+/// Returns the loss of a document of the sampled model by its definition, and the gradient by W_V
+/// (E) and Lambda. Attention uses the frequencies `input`: the document's own or others.
 LossGradient document_loss(const FullTopic& system, const Matrices& at,
                            const std::vector<Position>& positions, const Eigen::VectorXd& input) {
   const Eigen::Index size = at.value.rows();
@@ -97,7 +97,7 @@ TEST_CASE("topic: a sample is minus the gradient of its own document's loss",
           by.head(static_cast<Eigen::Index>(system->shape().blocks[0].size)).setZero();
         const Eigen::VectorXd sample = sampled(*system, x, i, {1.0});
         CHECK((sample + by).cwiseAbs().maxCoeff() < 1e-8);
-        // And to rounding, by the derivatives of the reference.
+        // Compare to rounding with the reference's derivatives.
         const Matrices at = full(*system, x);
         Matrices exact =
             document_loss(*system, at, positions, frequencies(positions, at.value.rows())).by;
@@ -111,8 +111,8 @@ TEST_CASE("topic: a sample is minus the gradient of its own document's loss",
 }
 
 TEST_CASE("topic: documents have the generator's frequencies", "[fast][topic][noise]") {
-  // 4000 documents of 30 words. Means of 9 numbers for 11 kinds of data at |z| <= 5: a false alarm
-  // once in 2e4.
+  // 4000 documents of 30 words. The means of 9 numbers for 11 kinds of data have |z| <= 5: one
+  // false alarm in 2e4 seeds.
   for (const Data& data : small_data()) {
     INFO(describe(data));
     const auto system = make_full_random(data, {Train::value, true, 0}, 0.1, 1, 30);
@@ -145,14 +145,14 @@ TEST_CASE("topic: documents have the generator's frequencies", "[fast][topic][no
     }
     const double n = data.n(), p = data.mask_prob;
     const double random = data.random_prob;
-    // A topic of the document is missed by all words now and then.
+    // The words of a document may all miss one of its topics.
     const double shows = data.tau() / data.T() * (1 - std::pow(1 - 1 / data.tau(), 30));
     Eigen::VectorXd expected(9);
     expected << p, data.z_mask(), p * (data.keep_prob + random / n), p * random * (1 - 1 / n),
         1 / n, (1 - data.z_mask()) / n, 1 / n, (1 - data.z_mask()) / n, shows;
     for (Eigen::Index i = 0; i < 9; ++i) {
       INFO("number " << i << ": " << mean.mean()[i] << " for " << expected[i]);
-      // Frequencies near 0 or 1 have no estimated standard error yet.
+      // Frequencies near 0 or 1 have no usable estimate of their standard error.
       const double error =
           i < 8 ? mean.standard_error()[i] : std::sqrt(shows * (1 - shows) / documents);
       CHECK(std::abs(mean.mean()[i] - expected[i]) <= 5 * error + 1e-12);
@@ -166,7 +166,7 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
     INFO(describe(variant));
     const auto system = make_full_random(data, variant, 0.7, 4);
     const std::vector<double> x = start_of(*system);
-    // More than are computed at a time.
+    // More samples than are computed at a time.
     std::vector<double> weights(150);
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights[i] = std::cos(static_cast<double>(i)) / 10;
@@ -174,15 +174,14 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
     for (std::size_t i = 0; i < weights.size(); ++i)
       sum += weights[i] * sampled(*system, x, 50 + i, {1.0});
     CHECK((sampled(*system, x, 50, weights) - sum).cwiseAbs().maxCoeff() < 1e-13);
-    // Onto the state itself, as SGD takes its steps.
+    // SGD adds samples to the state itself.
     std::vector<double> moved = x;
     system->add_sampled(moved, 0, key_at(50), weights, moved);
     CHECK((vector_of(moved) - vector_of(x) - sum).cwiseAbs().maxCoeff() < 1e-13);
   }
 }
 
-TEST_CASE("topic: documents that are kept over steps are those of the key",
-          "[fast][topic][noise]") {
+TEST_CASE("topic: remembered documents belong to the requested key", "[fast][topic][noise]") {
   const Data data{4, 3, 2, 0.3, 0.2, 0.3};
   const std::vector<double> weights = {0.5, -1, 0, 2};
   const SampleKey key = key_at(7);
@@ -220,13 +219,13 @@ TEST_CASE("topic: samples are bit-for-bit identical on any number of threads",
   }
 }
 
-TEST_CASE("topic: under uniform attention the bias of finite documents is known",
+TEST_CASE("topic: under uniform attention the bias of finite documents agrees with its formula",
           "[fast][topic][noise]") {
-  // Documents of 20 words, of which none is selected once in 1e8. 2000 batches of 20; every one of
-  // the 325 numbers within 5.5 standard errors: a false alarm once in 8e4.
+  // Documents of 20 words, which have no selected position with probability 1e-8. 2000 batches of
+  // 20; each of the 325 numbers lies within 5.5 standard errors: one false alarm in 8e4 seeds.
   const Data data{4, 3, 2, 0.6, 0.3, 0.4};
   constexpr int length = 20;
-  // The bias of E[z z'] and E[x z'], from all documents.
+  // Bias of E[z z'] and E[x z'], from all documents.
   Eigen::MatrixXd of_zz = Eigen::MatrixXd::Zero(13, 13), of_xz = of_zz;
   for (Eigen::Index one = 0; one < 4; ++one) {
     for (Eigen::Index two = 0; two < one; ++two) {
@@ -256,21 +255,21 @@ TEST_CASE("topic: under uniform attention the bias of finite documents is known"
     for (std::uint64_t batch = 0; batch < 2000; ++batch)
       mean.add(sampled(*system, x, 20 * batch, std::vector<double>(20, 0.05)));
     CHECK(mean.worst_z(expected) < 5.5);
-    // The test has power: without the bias it fails.
+    // The check has power: without the bias it fails.
     CHECK(mean.worst_z(flow) > 10);
   }
 }
 
-TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 1/length",
+TEST_CASE("topic: the mean of samples is the flow, up to a bias of order 1/length",
           "[slow][topic][noise]") {
-  // With infinitely long documents the mean over the same selected positions is the flow: the
-  // difference is the bias, and has little noise. Most positions are selected, so that none is
-  // selected once in 1e32 documents at most.
+  // With infinitely long documents the mean over the same selected positions is the flow. So the
+  // difference is the bias, with little noise. Most positions are selected: a document has no
+  // selected position with probability at most 1e-32.
   const Data data{3, 2, 2, 0.9, 0.4, 0.3};
   for (const Variant& variant : {Variant{Train::joint, false, 0}, Variant{Train::joint, true, 0}}) {
     INFO(describe(variant));
     std::vector<double> x = start_of(*make_full_random(data, variant, 0.8, 2));
-    // Outputs large enough for the bias to stand out of the noise.
+    // Outputs are so large that the bias exceeds the noise.
     for (std::size_t i = 0; i < 6 * 7; ++i) x[i] *= 2;
     const auto sample_and_endless = [&](const FullTopic& system, std::uint64_t i) {
       const std::vector<Position> positions = document(system, i);
@@ -283,7 +282,7 @@ TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 
       return std::pair{sampled(system, x, i, {1.0}),
                        Eigen::VectorXd(-vector_of(by_state(system, x, by)))};
     };
-    // The direction of the bias, from other documents.
+    // Direction of the bias, estimated from other documents.
     const auto shortest = make_full(data, variant, {{}, x}, 32);
     Eigen::VectorXd direction = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(x.size()));
     for (std::uint64_t i = 0; i < 10'000; ++i) {
@@ -306,7 +305,7 @@ TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 
       INFO("length " << length << ": " << difference.mean()[0] << " +- "
                      << difference.standard_error()[0] << ", flow " << flow.norm());
       CHECK(difference.standard_error()[0] < 0.05 * biases.back());
-      // There are at most 147 numbers, some of which are always 0.
+      // There are at most 147 numbers, and some are always 0.
       const Eigen::VectorXd error = infinite.standard_error().array() + 1e-14;
       CHECK((infinite.mean() - flow).cwiseAbs().cwiseQuotient(error).maxCoeff() < 5.5);
     }
@@ -316,9 +315,9 @@ TEST_CASE("topic: samples have the flow for their mean, but for a bias of order 
 }
 
 TEST_CASE("topic: samples have the covariance of the model", "[slow][topic][noise]") {
-  // Second moments along ten random directions, from 20 000 documents of each sampler, the other
-  // one drawing and differentiating position by position; they agree within 5 standard errors of
-  // their difference: a false alarm once in 9e4.
+  // Second moments along ten random directions, from 20 000 documents of each sampler. The
+  // reference draws and differentiates position by position. The moments agree within 5 standard
+  // errors of their difference: one false alarm in 9e4 seeds.
   const Data data{3, 2, 2, 0.5, 0.3, 0.3};
   constexpr int length = 25;
   const auto system = make_full_random(data, {Train::joint, false, 0}, 0.8, 2, length);
@@ -339,7 +338,7 @@ TEST_CASE("topic: samples have the covariance of the model", "[slow][topic][nois
   CHECK((ours.mean() - theirs.mean()).cwiseAbs().cwiseQuotient(error).maxCoeff() < 5);
 }
 
-TEST_CASE("topic: a document without selected positions feels the penalty alone",
+TEST_CASE("topic: a document without selected positions has the penalty's gradient alone",
           "[fast][topic][noise]") {
   const Data data{4, 3, 2, 0.15, 0.1, 0.1};
   const auto system = make_full_random(data, {Train::joint, false, kL2}, 0.7, 4, 2);
@@ -356,7 +355,7 @@ TEST_CASE("topic: a document without selected positions feels the penalty alone"
   CHECK(none > 20);
 }
 
-TEST_CASE("topic: every single sample conserves the quantities on which noise is projected",
+TEST_CASE("topic: every single sample lies in the space on which noise is projected",
           "[fast][topic][noise]") {
   for (const Data& data : small_data()) {
     for (const Variant& variant : all_variants(0)) {
@@ -369,7 +368,7 @@ TEST_CASE("topic: every single sample conserves the quantities on which noise is
         system->project_noise(x, projected);
         CHECK((vector_of(projected) - v).cwiseAbs().maxCoeff() < 1e-14 * (1 + v.norm()));
       }
-      // And nothing more: what is left of noise is what samples move.
+      // The space is no larger than needed: projected noise moves the same entries as samples do.
       RandomStream random(3, Purpose::test);
       std::vector<double> noise(x.size());
       for (double& number : noise) number = random.normal();
@@ -382,7 +381,7 @@ TEST_CASE("topic: every single sample conserves the quantities on which noise is
         CHECK(logit.reshaped(symbols, symbols).colwise().sum().cwiseAbs().maxCoeff() < 1e-13);
       }
       if (variant.attends() && variant.factored) {
-        // Makes W_Q times these sums, the step of W_K 1, equal to 0.
+        // Initially W_K = 1, so these sums times W_Q, which are conserved, vanish.
         const auto symbols = static_cast<Eigen::Index>(data.topics * data.words_per_topic + 1);
         const Eigen::VectorXd all = vector_of(noise);
         const Eigen::VectorXd keys =

@@ -5,7 +5,7 @@
 #include "support/make_system.hpp"
 #include "support/topic_fixture.hpp"
 
-// Starts by the options of the logits, and the landscape of the loss over them.
+// Starts by the options of logits, and the landscape of the loss over logits.
 
 using namespace popflow;
 using namespace popflow::topic;
@@ -32,14 +32,14 @@ Made make_run(const Words& words) {
       workers);
 }
 
-/// The loss at the start.
+/// Returns the loss at the start.
 double loss_of(const Words& words) {
   const Made made = make_run(words);
   return observe(*made.system, start_of(*made.system)).at("loss");
 }
 
-/// Logits at which a word of the query's topic has `alpha` times the weight of one of another
-/// topic, and the queried word itself `beta` times.
+/// Returns logits at which a word of the query's topic has `alpha` times the weight of a word of
+/// another topic. The queried word itself has `beta` times that weight.
 Words weights(double alpha, double beta) {
   return joined(kDirect, {"--init-logit-same-topic", shortest(std::log(alpha)),
                           "--init-logit-same-word", shortest(std::log(beta))});
@@ -47,7 +47,7 @@ Words weights(double alpha, double beta) {
 
 }  // namespace
 
-TEST_CASE("topic: direct logits start where their options say", "[fast][topic]") {
+TEST_CASE("topic: direct logits start at the values of their options", "[fast][topic]") {
   const char* names[] = {"same-word", "same-topic", "other-topic",
                          "mask-key",  "word-key",   "mask-mask"};
   for (const std::string train : {"attention", "joint"}) {
@@ -72,7 +72,7 @@ TEST_CASE("topic: with noise the logits' options fill the matrix", "[fast][topic
   CHECK(logit(0, 2) == 0);
 }
 
-TEST_CASE("topic: the landscape is the loss over all documents", "[fast][topic]") {
+TEST_CASE("topic: the landscape's loss is the mean over all documents", "[fast][topic]") {
   for (const double alpha : {0.3, 1.0, 7.0}) {
     for (const double beta : {0.1, 1.0, 20.0}) {
       INFO("alpha " << alpha << ", beta " << beta);
@@ -91,20 +91,20 @@ TEST_CASE("topic: the landscape is the loss over all documents", "[fast][topic]"
   }
 }
 
-TEST_CASE("topic: over a block-wise W_V the landscape knows the topic's weight alone",
+TEST_CASE("topic: with a block-wise W_V the landscape depends on the topic's weight alone",
           "[fast][topic]") {
-  // (v-1) alpha + beta = 8 with v = 3.
+  // Logits with (v-1) alpha + beta = 8, where v = 3.
   const double loss = loss_of(weights(1, 6));
   CHECK(loss_of(weights(3.5, 1)) == Approx(loss).epsilon(1e-14));
   CHECK(loss_of(weights(0.01, 7.98)) == Approx(loss).epsilon(1e-14));
   CHECK(std::abs(loss_of(weights(1, 7)) - loss) > 1e-6);
-  // Not so where W_V tells the word from its topic.
+  // The loss depends on both numbers if W_V distinguishes the word from its topic.
   const Words identity = {"--value-init", "identity", "--init-scale", "0.3"};
   CHECK(std::abs(loss_of(joined(weights(3.5, 1), identity)) -
                  loss_of(joined(weights(1, 6), identity))) > 1e-3);
 }
 
-TEST_CASE("topic: an option for a logit that is none is refused", "[fast][topic]") {
+TEST_CASE("topic: an option for a logit that does not exist is refused", "[fast][topic]") {
   const auto complaint = [](const Words& words) {
     try {
       make_run(joined(words, {"--init-logit-word-key", "0.5"}));
@@ -118,11 +118,11 @@ TEST_CASE("topic: an option for a logit that is none is refused", "[fast][topic]
     CHECK_THAT(complaint({"--train", train, "--parameterization", "direct"}),
                Contains("--init-logit-word-key 0.5") && Contains("uniform"));
   CHECK(complaint({"--parameterization", "direct"}) == "none");
-  // No message if the logit starts at 0.
+  // An option with the value 0 is accepted.
   CHECK_NOTHROW(make_run({"--init-logit-word-key", "0"}));
 }
 
-TEST_CASE("topic: unequal logits lead off the unstable manifold", "[fast][topic]") {
+TEST_CASE("topic: unequal logits start off the unstable manifold", "[fast][topic]") {
   const Words on = {"--parameterization", "direct", "--value-init", "optimum"};
   CHECK_THROWS_AS(make_run(on), UsageError);
   CHECK_THROWS_AS(

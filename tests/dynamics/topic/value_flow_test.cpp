@@ -7,8 +7,8 @@
 #include "support/slopes.hpp"
 #include "support/topic_fixture.hpp"
 
-// Exact results: the linear flow under uniform attention and its end; what is conserved; the
-// manifold d = s, a = b.
+// Exact results: the linear flow under uniform attention and its limit, conserved quantities, and
+// the manifold d = s, a = b.
 
 using namespace popflow;
 using namespace popflow::topic;
@@ -17,10 +17,11 @@ using popflow::test::log_log_slope;
 
 namespace {
 
-/// The linear flow of the full matrix, from the expectations over all documents.
+/// The linear flow of the full matrix W_V, from the expectations over all documents.
 struct FullValueFlow {
   explicit FullValueFlow(const Data& data) {
-    // At W = 0 the gradient is -2 E[x z']. W adds 2 W E[z z'] to it, tested entry by entry.
+    // At W = 0 the gradient is -2 E[x z']. W adds 2 W E[z z'], which unit matrices measure entry by
+    // entry.
     const Eigen::Index size = data.topics * data.words_per_topic + 1;
     const Matrices zero{Eigen::MatrixXd::Zero(size, size), Eigen::MatrixXd::Zero(size, size)};
     xz = -0.5 * enumerated(data, zero).by.value;
@@ -75,7 +76,7 @@ TEST_CASE("topic: the optimum of value training is the full problem's (pseudo-in
       const ValueFlow flow(data, l2);
       const Eigen::MatrixXd from_zero = full_value(data, flow.optimum());
       CHECK((from_zero - full_flow.xz * inverse).cwiseAbs().maxCoeff() < 1e-9);
-      // Block-wise by topic: a word counts as any of its topic.
+      // The optimum is block-wise by topic: all words of a topic are equivalent.
       if (data.words_per_topic > 1)
         CHECK(flow.optimum()[same_word] == Approx(flow.optimum()[same_topic]).margin(1e-13));
 
@@ -90,7 +91,7 @@ TEST_CASE("topic: the optimum of value training is the full problem's (pseudo-in
   }
 }
 
-TEST_CASE("topic: E[z z'] has rank T at most", "[fast][topic]") {
+TEST_CASE("topic: E[z z'] has rank at most T", "[fast][topic]") {
   for (const Data& data : small_data()) {
     INFO(describe(data));
     const FullValueFlow flow(data);
@@ -101,7 +102,7 @@ TEST_CASE("topic: E[z z'] has rank T at most", "[fast][topic]") {
   }
 }
 
-TEST_CASE("topic: value training follows its closed form, at rk4's order", "[fast][topic]") {
+TEST_CASE("topic: rk4 converges to value training's closed form at order 4", "[fast][topic]") {
   for (const Data& data : small_data()) {
     for (const double l2 : {0.0, 1e-3}) {
       INFO(describe(data) << ", l2 " << l2);
@@ -125,7 +126,7 @@ TEST_CASE("topic: value training follows its closed form, at rk4's order", "[fas
       INFO(errors[0] << " " << errors[1] << " " << errors[2]);
       CHECK(log_log_slope(steps, errors) == Approx(4).margin(0.6));
 
-      // Far out it is the optimum, and the excess is gone.
+      // At large times the closed form is the optimum, and the excess loss vanishes.
       system->closed_form(1e9 / rate, exact);
       const Values<double> end =
           ValueFlow(data, l2).optimum({kStart[0], start_for(data)[1], start_for(data)[2], 0.15});
@@ -135,7 +136,7 @@ TEST_CASE("topic: value training follows its closed form, at rk4's order", "[fas
   }
 }
 
-TEST_CASE("topic: the excess loss is the loss above that of the optimum", "[fast][topic]") {
+TEST_CASE("topic: the excess loss is the loss minus the optimum's loss", "[fast][topic]") {
   for (const Data& data : small_data()) {
     for (const double l2 : {0.0, 1e-2}) {
       INFO(describe(data) << ", l2 " << l2);
@@ -173,9 +174,11 @@ TEST_CASE("topic: balance of the factors and sums of logit columns are conserved
   CHECK((sums(after(*direct, 2000)) - sums(start_of(*direct))).cwiseAbs().maxCoeff() < 1e-8);
 }
 
-TEST_CASE("topic: equal factors stay equal to the last bit, so that their product has no sign",
-          "[fast][topic]") {
-  // Long after the between-topics factors have decayed, where rounding once decided.
+TEST_CASE(
+    "topic: equal factors stay equal bit for bit, so that rounding gives their product no sign",
+    "[fast][topic]") {
+  // At a time long after the between-topics factors have decayed, where rounding could decide the
+  // sign.
   const Data data;
   const double scale = 0.01;
   std::vector<double> x = {0, 0, 0, 0, scale, scale, scale, scale};
@@ -200,7 +203,7 @@ TEST_CASE("topic: d = s with a = b is invariant, and unstable", "[fast][topic]")
   CHECK(flow[4] == Approx(flow[5]).epsilon(1e-13));
   CHECK(std::abs(flow[0]) > 1e-6);
 
-  // Off it by either sign the gap grows, and the two runs part.
+  // The gap grows from a perturbation of either sign, and the two runs separate.
   for (const double sign : {1.0, -1.0}) {
     std::vector<double> off = on;
     off[0] += sign * 1e-6;
@@ -213,7 +216,7 @@ TEST_CASE("topic: d = s with a = b is invariant, and unstable", "[fast][topic]")
 
 TEST_CASE("topic: symmetric factors stay in their three subspaces in the full flow",
           "[fast][topic]") {
-  // Full matrices by rk4, from multiples of the identity, against the reduced flow.
+  // Full matrices integrated by rk4 from multiples of the identity, compared with the reduced flow.
   const Data data{4, 3, 2, 0.15, 0.1, 0.1};
   const double scale = 0.5, l2 = 1e-3;
   std::vector<double> x = {0, 0, 0, 0, scale, scale, scale, scale};
@@ -254,7 +257,7 @@ TEST_CASE("topic: symmetric factors stay in their three subspaces in the full fl
   CHECK(log_log_slope(step_sizes, errors) == Approx(4).margin(0.5));
 }
 
-TEST_CASE("topic: embeddings within a topic feel the penalty alone", "[fast][topic]") {
+TEST_CASE("topic: embeddings within a topic have the penalty's gradient alone", "[fast][topic]") {
   const double scale = 0.5, l2 = 0.02;
   for (const Data& data : small_data()) {
     if (data.words_per_topic == 1) continue;
@@ -269,7 +272,7 @@ TEST_CASE("topic: embeddings within a topic feel the penalty alone", "[fast][top
   }
 }
 
-TEST_CASE("topic: without kept words nothing tells keys apart", "[fast][topic]") {
+TEST_CASE("topic: without kept words attention does not distinguish keys", "[fast][topic]") {
   const Data data{4, 3, 2, 0.15, 0, 0.2};
   const auto system =
       make_at(data, {Train::joint, false, 1e-4}, {0.02, 0.01, 0, 0, 0, 0, 0, 0, 0, 0});
@@ -279,7 +282,7 @@ TEST_CASE("topic: without kept words nothing tells keys apart", "[fast][topic]")
   CHECK(std::abs(seen.at("attention_same_word") - 1) > 0.01);
 }
 
-TEST_CASE("topic: norms and attention are those of the full matrices", "[fast][topic]") {
+TEST_CASE("topic: norms and attention agree with the full matrices", "[fast][topic]") {
   for (const Data& data : small_data()) {
     if (data.z_inside() == 0) continue;
     for (const bool factored : {true, false}) {
@@ -296,7 +299,7 @@ TEST_CASE("topic: norms and attention are those of the full matrices", "[fast][t
       } else {
         CHECK(std::isnan(seen.at("norm_key")));
       }
-      // The document of the first topics; query the first word, which is one of its words.
+      // The document consists of the first topics. The query is the first word, which it contains.
       const Eigen::Index v = data.words_per_topic;
       Eigen::VectorXd z(at.logit.rows());
       z[0] = data.mask_prob * (1 - data.keep_prob - data.random_prob);
