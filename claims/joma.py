@@ -80,7 +80,7 @@ def exact(attention: str, widths: tuple[int, ...]) -> list[Number]:
         flow = popflow.sweep("joma-joint", as_wide(*widths), t_end=100, record="series", saves=51,
                              rtol=rtol, atol=rtol / 100, **with_attention(attention))
         change, correlation = flow.theorem_residual.max(), flow.correlation[..., 1:].min()
-        found += [Check(f"largest change of the constant, rtol = {rtol:g}", float(change), place,
+        found += [Check(f"largest change of the invariant, rtol = {rtol:g}", float(change), place,
                         most=100 * rtol),
                   Check(f"1 - correlation, rtol = {rtol:g}", float(1 - correlation), place,
                         most=100 * rtol)]
@@ -101,10 +101,11 @@ def approximate(width: int, draws: int, words: str, **options: Any) -> list[Numb
     place = f"softmax, {width} nodes, {words}"
     return [Check("least correlation over time, mean over draws", mean_of(least), place,
                   least=0.95),
-            Number("the same, worst draw", float(least.min()), place),
-            Number("its change with a hundred times the tolerance, 2 draws",
+            Number("least correlation over time, worst draw", float(least.min()), place),
+            Number("change of the least correlation at a hundred times the tolerance, 2 draws",
                    float(abs(least[:2] - coarser).max()), place),
-            Number("change of the constant over the logits' range at the end, mean over draws",
+            Number("change of the invariant relative to the final range of the logits, mean over "
+                   "draws",
                    float(change.mean()), place)]
 
 
@@ -118,7 +119,7 @@ def with_steps(attention: str) -> list[Number]:
     if attention != "softmax":
         small = trained([0.0125, 0.025, 0.05], 20)
         power = power_law(small.dt, small.theorem_residual.max("time")).exponent
-        found.append(Number("power of the step with which the constant changes", power,
+        found.append(Number("exponent of the step length in the change of the invariant", power,
                             f"{attention} attention, gradient steps"))
     for step, run in trained([0.05, 0.2, 1], 100).groupby("dt"):
         found.append(Number(f"correlation after steps of {step:g}", run.correlation[..., -1].item(),
@@ -182,10 +183,11 @@ def error_function(long: bool) -> list[Number]:
         place = f"temperature {tau:g}"
         for rtol in (1e-6, 1e-9):
             off, rise, left = law(tau, rtol, draws)
-            found.append(Check(f"distance from the law, rtol = {rtol:g}", off, place,
+            found.append(Check(f"largest distance from the error-function law, rtol = {rtol:g}",
+                               off, place,
                                most=100 * rtol))
         found += [Check("largest rise of the entropy", rise, place, most=1e-6),
-                  Number("largest entropy at the end, of log 10 = 2.303", left, place)]
+                  Number("largest final entropy (at most log 10 = 2.303)", left, place)]
     for attention in ("softmax", "linear"):
         runs = popflow.sweep("joma", {"problem_seed": range(1, draws + 1)}, activation="linear",
                              attention=attention, record="series", saves=401)
@@ -193,7 +195,7 @@ def error_function(long: bool) -> list[Number]:
                            float(runs.attention_entropy.diff("save").max()),
                            f"{attention} attention", most=1e-6))
     unequal = [rise_from_unequal(seed) for seed in range(draws)]
-    return [*found, Number("share in which the entropy rises by 0.01",
+    return [*found, Number("share of starts from which the entropy rises by more than 0.01",
                            share(np.array(unequal) > 0.01), "starts that differ")]
 
 
@@ -261,12 +263,13 @@ def entropy_bounce(long: bool) -> list[Number]:
     rough = popflow.sweep("joma", {"problem_seed": seeds}, t_end=100, saves=401, rtol=1e-6,
                           **figure)
     found += bounces(one.attention_entropy.values, "figure 4")
-    found.append(Number("largest change of an entropy with a hundred times the tolerance",
+    found.append(Number("largest change of an entropy at a hundred times the tolerance",
                         float(np.abs(one.attention_entropy - rough.attention_entropy).max()),
                         "figure 4"))
-    found.append(Check(f"of {len(orders)} draws, have another order than the targets'",
+    found.append(Check(f"draws of {len(orders)} in which tokens are not learned in the order of "
+                       f"their targets",
                        sum(out_of_order(seed) for seed in orders), "figure 4", most=0))
-    found.append(Check("ratio of rates, over the formula's, its largest distance from 1",
+    found.append(Check("largest relative deviation of a ratio of rates from the formula",
                        off_the_ratio(), "exp attention", most=0.03))
     found += at_infinity(1, seeds, one.attention_entropy.values)
     for nodes in (2, 3, 5, 8):
@@ -285,11 +288,11 @@ def entropy_bounce(long: bool) -> list[Number]:
         turned = runs.time_of.entropy_minimum.fillna(np.inf)
         found += [Number("median of the least entropy", float(np.median(entropy.min(axis=-1))),
                          place),
-                  Number("median time from which it rises", float(np.median(turned)), place)]
+                  Number("median time of the least entropy", float(np.median(turned)), place)]
     # At temperature 0.5 the flow is too stiff to go on for long.
     for activation, tau, count, other in (("square", 1.0, 200, 2000), ("square", 0.5, 32, 500),
                                           ("relu", 1.0, 32, 2000)):
-        place = f"trained with its attention ({activation} and temperature {tau:g})"
+        place = f"trained with the attention ({activation}, temperature {tau:g})"
         t_end = max(1000, other)
         entropy = trained_entropy(activation, tau, count if long else 8, t_end)
         rough = trained_entropy(activation, tau, 2, t_end, 10)
@@ -322,15 +325,16 @@ def at_infinity(nodes: int, seeds: range, until: np.ndarray) -> list[Number]:
     joined = np.stack([until[..., 0], least, entropy[..., -1]], axis=-1)
     place = f"{nodes} {'node' if nodes == 1 else 'nodes'} until t = infinity"
     return [*bounces(joined, place),
-            Number("median of the entropy at the end", float(np.median(entropy[..., -1])), place),
-            Number("least of the weights over their targets at the end",
+            Number("median of the final entropy", float(np.median(entropy[..., -1])), place),
+            Number("least final weight relative to its target",
                    float(path.learned_min.values[..., -1].min()), place)]
 
 
 def bounces(entropy: np.ndarray, place: str) -> list[Number]:
     rise = entropy[..., -1] - entropy.min(axis=-1)
     return [Check("share of draws that bounce", share(bounced(entropy)), place, least=0.9),
-            Number("rise from the least to the end, mean", float(rise.mean()), place)]
+            Number("rise of the entropy from its least value to the end, mean over draws",
+                   float(rise.mean()), place)]
 
 
 def bounced(entropy: np.ndarray) -> np.ndarray:
@@ -405,11 +409,11 @@ def rank_bounces(place: str, draws: int, **options: Any) -> list[Number]:
             Number("draws", float(rank.shape[0]), place),
             Number("share of runs that bounce by t = 500",
                    float(rank_bounced(rank[..., :101]).mean()), place),
-            Number("median of the least rank over the start's",
+            Number("median of the least rank relative to the initial one",
                    float((least / rank[..., 0]).median()), place),
-            Number("median of the end's over the least",
+            Number("median of the final rank relative to the least one",
                    float((rank[..., -1] / least).median()), place),
-            Number("largest relative change at ten times the tolerance, 1 draw",
+            Number("largest relative change of the rank at ten times the tolerance, 1 draw",
                    float(np.abs(rough.values / rank.values[:1] - 1).max()), place)]
 
 
@@ -420,7 +424,7 @@ def rank_bounced(rank: Any) -> Any:
 
 @claim(15, JOMA, "co-occurrence in the latent tree sets the order in which tokens are learned",
        experiments=["joma-tree"], picture="claim-15.png",
-       headline=("power of the temperature of the largest start", "boundary"),
+       headline=("exponent of the temperature in the largest start", "boundary"),
        conditions=["temperature 10, start a tenth of mu^3/tau^2",
                    "temperature 10, start ten times mu^3/tau^2"])
 def tree(long: bool) -> list[Number]:
@@ -443,12 +447,14 @@ def tree(long: bool) -> list[Number]:
         starts = starts[starts < 0.9 * least]
         wrong = wrong_steps(tau, starts)[0].any(axis=(0, -1))
         largest.append(float(starts[~wrong].max()) if not wrong.all() else float("nan"))
-        found += [Number("largest start with the order of the tree", largest[-1],
+        found += [Number("largest start from which tokens are learned in the order of the tree",
+                         largest[-1],
                          f"temperature {tau:g}"),
-                  Number("the same, of mu^3/tau^2", largest[-1] * tau**2 / least**3,
+                  Number("largest such start relative to mu^3/tau^2",
+                         largest[-1] * tau**2 / least**3,
                          f"temperature {tau:g}")]
     power = float(power_law(temperatures[1:], np.array(largest[1:])).exponent.value)
-    found.append(Check("power of the temperature of the largest start", power, "boundary",
+    found.append(Check("exponent of the temperature in the largest start", power, "boundary",
                        least=-2.2, most=-1.8))
     for tau in (0.3, 1.0, 3.0, 10.0):
         for factor, words in ((0.1, "a tenth of"), (10, "ten times")):
@@ -457,10 +463,13 @@ def tree(long: bool) -> list[Number]:
                 continue  # beyond the targets
             wrong, within, change = wrong_steps(tau, np.array([start]))
             place = f"temperature {tau:g}, start {words} mu^3/tau^2"
-            found += [Check(f"of {wrong.size} steps to the next level, are not later",
+            found += [Check(f"steps of {wrong.size} to the next level at which it is not learned "
+                            f"later",
                             int(wrong.sum()), place, most=0),
-                      Check("spread within a level, over the time", within, place, most=1e-7),
-                      Number("largest relative change of a time at a tenth of the tolerance",
+                      Check("spread of learning times within a level, relative to the latest time",
+                            within, place, most=1e-7),
+                      Number("largest relative change of a learning time at a tenth of the "
+                             "tolerance",
                              change, place)]
     return found
 

@@ -16,7 +16,7 @@ from .share import share
 
 
 @claim(36, JOMA, "salient before non-salient, also where MLP and attention are trained together",
-       headline=("rank correlation of saliency and time, mean over draws",
+       headline=("rank correlation of saliency and learning time, mean over draws",
                  "identity, Gaussian data"),
        conditions=["identity, Gaussian data", "identity, Gaussian data, common level",
                    "square, Gaussian data, common level"])
@@ -38,7 +38,8 @@ def salient_first(long: bool) -> list[Number]:
         for data in ("Gaussian", "Dirichlet"):
             values = np.array([order(activation, data.lower(), seed) for seed in range(1, 13)])
             for column, words in enumerate(("", ", common level")):
-                found.append(Check("rank correlation of saliency and time, mean over draws",
+                found.append(Check("rank correlation of saliency and learning time, mean over "
+                                   "draws",
                                    mean_of(values[:, column]),
                                    f"{activation}, {data} data{words}", most=-0.5))
     return found
@@ -95,9 +96,9 @@ def size(long: bool) -> list[Number]:
             found += [Check("share of draws that bounce", share(bounced(entropy)), place,
                             least=0.9),
                       Number("draws", float(len(entropy)), place),
-                      Number("median of the least entropy over the start's",
+                      Number("median of the least entropy relative to the initial one",
                              float(np.median(least / entropy[..., 0])), place),
-                      Number("median of the end's entropy over the start's",
+                      Number("median of the final entropy relative to the initial one",
                              float(np.median(entropy[..., -1] / entropy[..., 0])), place)]
     return found
 

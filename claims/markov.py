@@ -92,10 +92,11 @@ def with_optimal_bias(chain: dict[str, float], count: int, place: str) -> list[N
     ends = popflow.sweep("markov", {"w0": popflow.linear(-2, 1.99, count),
                                     "e0": popflow.linear(0.005, 2, count)}, **chain)
     elsewhere = ends.popflow.words("outcome") != expected(ends.w0, ends.e0, chain)
-    return [Check(f"of {count * count} starts, end elsewhere, {named(chain)}",
+    return [Check(f"starts of {count * count} that end elsewhere, {named(chain)}",
                   int(elsewhere.sum()), place, most=0),
             # e is bisected to 1e-8, and the energy changes by at most 2 e of that.
-            Check(f"energy at the boundary, off E_saddle, {named(chain)}", boundary_error(chain),
+            Check(f"largest difference of the boundary's energy from E_saddle, {named(chain)}",
+                  boundary_error(chain),
                   place, most=1e-7)]
 
 
@@ -145,8 +146,9 @@ def moved_energy(chain: dict[str, float], kind: str) -> Number:
     change = (run.energy - run.energy[0]).values[1:]
     squares = run.e.values**2
     integral = np.cumsum((squares[1:] + squares[:-1]) * np.diff(run.b.values))
-    return Number(f"change of the energy from (e, w) = (1.1, -1.9), off -2 times the integral of "
-                  f"e^2 db, of its largest, {named(chain)}",
+    return Number(f"relative deviation of the energy's change from -2 times the integral of e^2 "
+                  f"db, "
+                  f"start (e, w) = (1.1, -1.9), {named(chain)}",
                   float(np.abs(change + integral).max() / np.abs(change).max()),
                   f"free bias from 0, {kind}")
 
@@ -160,13 +162,15 @@ def with_free_bias(chain: dict[str, float], starts: dict[str, list[float]],
     distance = np.abs(energy_of(ends.w0, ends.e0) - SADDLE_ENERGY).values
     where = f"free bias from {bias}, {kind}"
     accurate = popflow.sweep("markov", {"start": starts}, bias="free", **ACCURATE, **chain)
-    return [Check(f"of {decided.sum()} starts that end in a minimum, end elsewhere, "
-                  f"{named(chain)}", int(other.sum()), where, most=0),
-            Number(f"further starts, undecided, {named(chain)}", int((~decided).sum()), where),
-            Number(f"share that ends elsewhere, {named(chain)}", share(other[decided]), where),
-            Number(f"of those that end elsewhere, farther than 0.1 from E_saddle, {named(chain)}",
+    return [Check(f"starts of {decided.sum()} decided ones that end elsewhere, {named(chain)}",
+                  int(other.sum()), where, most=0),
+            Number(f"undecided starts, {named(chain)}", int((~decided).sum()), where),
+            Number(f"share of decided starts that end elsewhere, {named(chain)}",
+                   share(other[decided]), where),
+            Number(f"starts that end elsewhere and are farther than 0.1 from E_saddle, "
+                   f"{named(chain)}",
                    int((other & (distance > 0.1)).sum()), where),
-            Number(f"largest distance from E_saddle of one that ends elsewhere, {named(chain)}",
+            Number(f"largest distance from E_saddle of a start that ends elsewhere, {named(chain)}",
                    float(distance[other].max(initial=0)), where),
             Number(f"outcomes that change at a tenth of the tolerance, {named(chain)}",
                    int((accurate.popflow.words("outcome").values != outcome).sum()), where)]
@@ -214,12 +218,13 @@ def degenerate(kind: str, where: str, chain: dict[str, float], e: np.ndarray, w:
     along = eigenvalues[:, 0] if lowest else eigenvalues[:, -1]
     # The points have 15 digits: their gradient is below 1e-14 times the curvature.
     return [Check(f"largest gradient, {where}", float(gradient.max()), kind, most=1e-13),
-            Check(f"least curvature across, {where}" if lowest
-                  else f"least curvature across, downwards, {where}", float(across.min()), kind,
+            Check(f"least curvature across the curve, {where}" if lowest
+                  else f"least downward curvature across the curve, {where}", float(across.min()),
+                  kind,
                   least=1e-4),
             # Errors of differences over h = 1e-3 of a loss near 1: 1e-10 from rounding, and 1e-6
             # times the fourth derivatives, here 4e-6, from terms of order h^2.
-            Check(f"largest curvature along, {where}", float(np.abs(along).max()), kind,
+            Check(f"largest curvature along the curve, {where}", float(np.abs(along).max()), kind,
                   most=1e-4)]
 
 
@@ -234,12 +239,13 @@ def with_bias(kind: str, where: str, chain: dict[str, float], w: np.ndarray,
     least = eigenvalues[:, 1] if lowest else -eigenvalues[:, 0]
     along = eigenvalues[:, 0] if lowest else eigenvalues[:, 1]
     return [Check(f"largest gradient, {where}", float(gradient.max()), place, most=1e-13),
-            Check(f"least of the second largest curvature, {where}" if lowest
-                  else f"least curvature downwards, {where}", float(least.min()), place,
+            Check(f"least value of the second largest curvature, {where}" if lowest
+                  else f"least downward curvature, {where}", float(least.min()), place,
                   least=1e-4),
-            Check(f"least of the largest curvature, {where}", float(eigenvalues[:, 2].min()), place,
+            Check(f"least value of the largest curvature, {where}", float(eigenvalues[:, 2].min()),
+                  place,
                   least=1e-4),
-            Check(f"largest curvature along, {where}", float(np.abs(along).max()), place,
+            Check(f"largest curvature along the curve, {where}", float(np.abs(along).max()), place,
                   most=1e-4)]
 
 
@@ -279,7 +285,7 @@ def saddle(where: str, chain: dict[str, float]) -> list[Number]:
     return [Check(f"largest gradient, {where}", float(gradient.max()), "saddle", most=1e-13),
             Check(f"largest curvature, {where}", float(np.abs(eigenvalues).max()), "saddle",
                   most=1e-3),
-            Check(f"rise and fall of the loss at a distance of 0.05, {where}",
+            Check(f"smaller of the rise and the fall of the loss at a distance of 0.05, {where}",
                   float(min(change.max(), -change.min())), "saddle", least=1e-6)]
 
 
@@ -298,14 +304,14 @@ def others(where: str, chain: dict[str, float]) -> Number:
     near = np.stack([side[1 + i:400 + i, 1 + j:400 + j] != side[1:-1, 1:-1]
                      for i in (-1, 0, 1) for j in (-1, 0, 1)]).any(axis=0)
     near |= np.abs(e[1:-1]) < 0.015
-    return Check(f"dips of the gradient elsewhere, {where}", int((dips & ~near).sum()),
-                 "no other points", most=0)
+    return Check(f"minima of the gradient norm elsewhere, {where}", int((dips & ~near).sum()),
+                 "no other critical points", most=0)
 
 
 @claim(19, MARKOV, "small Gaussian starts end in a global minimum if p + q < 1, in a local one if "
        "p + q > 1", experiments=["markov-small-start-correlated", "markov-small-start-alternating",
                                  "markov-high-energy"], has_long=True,
-       headline=("share that ends global, free bias, p = 0.2, q = 0.3",
+       headline=("share of starts that end global, free bias, p = 0.2, q = 0.3",
                  "p + q < 1 with sigma = 0.02"),
        conditions=["p + q > 1 with sigma = 0.02", "p + q > 1 with sigma = 0.02, skewed chains",
                    "p + q > 1 with sigma = 0.3"])
@@ -344,7 +350,8 @@ def learning(where: str, chain: dict[str, float], starts: np.ndarray, good: str)
     changed = 0
     for bias in ("optimal", "free"):
         ends = outcomes(starts, chain, bias)
-        found += [Check(f"share that ends {good}, {bias} bias, {named(chain)}", share(ends == good),
+        found += [Check(f"share of starts that end {good}, {bias} bias, {named(chain)}",
+                        share(ends == good),
                         where, least=0.99),
                   Number(f"starts of {len(ends)} that end {good}, {bias} bias, {named(chain)}",
                          np.count_nonzero(ends == good), where),
@@ -353,7 +360,7 @@ def learning(where: str, chain: dict[str, float], starts: np.ndarray, good: str)
         some = slice(100)
         changed += np.count_nonzero(outcomes(starts[:, some], chain, bias, **ACCURATE)
                                     != ends[some])
-    return [*found, Number("of the first 100 starts with either bias, change their outcome at a "
+    return [*found, Number("starts of the first 100 with either bias whose outcome changes at a "
                            f"tenth of the tolerance, {named(chain)}", changed, where)]
 
 
@@ -416,11 +423,13 @@ def sampled(long: bool) -> list[Number]:
         sgd = pair.popflow.group("sgd")
         learnable = sgd.attrs["stationary_entropy"] - sgd.attrs["entropy_rate"]
         apart = (np.abs(pair.loss_difference) + pair.loss_band).max() / learnable
-        found += [Check(f"loss, largest difference with its band, over what there is to learn, "
-                        f"{where}", float(apart), "course of the loss, B = 16 with 1024 symbols",
+        found += [Check(f"largest difference of the mean loss with its band, relative to what can "
+                        f"be "
+                        f"learned, {where}", float(apart),
+                        "course of the loss, B = 16 with 1024 symbols",
                         most=0.05),
-                  Number(f"loss of the flow, largest change at a tenth of the tolerance, over what "
-                         f"there is to learn, {where}", flow_error(start, learnable),
+                  Number(f"largest change of the flow's loss at a tenth of the tolerance, relative "
+                         f"to what can be learned, {where}", flow_error(start, learnable),
                          "course of the loss, B = 16 with 1024 symbols")]
     skewed = [chain for chains in SKEWED.values() for chain in chains]
     found += ends("balanced chains", list(CHAINS.values()), 16 if long else 4)
@@ -487,11 +496,12 @@ def blur(batch: int, length: int, runs: int) -> list[Number]:
     near = learned(distance, runs)
     curve = logistic(distance, near.mean("run").values, near.count("run").values,
                      undetermined="nan", scale="linear")
-    return [Check(f"share that ends elsewhere at a distance of 0.2 ({counted(wrong)})",
+    return [Check(f"share of runs that end elsewhere at a distance of 0.2 ({counted(wrong)})",
                   share(wrong), place, most=0.02),
-            Number("further runs, undecided at a distance of 0.2", int((~decided).sum()), place),
-            Number("distance of the energy from which half learn", curve.threshold.place, place),
-            Number("slope of the logit in the energy", curve.slope, place)]
+            Number("undecided runs at a distance of 0.2", int((~decided).sum()), place),
+            Number("distance of the energy at which half of the runs learn", curve.threshold.place,
+                   place),
+            Number("slope of the fitted logit in the energy", curve.slope, place)]
 
 
 #: Rules of training for claim 40.
@@ -503,7 +513,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 @claim(40, MARKOV, "starts with w < 0 and an energy above the saddle's end in a global minimum: a "
        "guideline for initialisation", has_long=True, picture="claim-40.png",
-       headline=("share that ends global, p + q < 1, p = 0.6, q = 0.05",
+       headline=("share of starts that end global, p + q < 1, p = 0.6, q = 0.05",
                  "SGD, around (0.5, -1), skewed chains"),
        conditions=["SGD, around (0.5, -1)", "SGD, around (0.5, -1), skewed chains",
                    "Adam, around (0.5, -1), skewed chains"])
@@ -555,7 +565,7 @@ def advised(name: str, training: dict[str, Any], way: str, starts: np.ndarray, w
                          **chain)
     outcome = ends.popflow.words("outcome").values.ravel()
     place, words = f"{name}, {way}{kind}", where + (f", {named(chain)}" if kind else "")
-    what, found = f"share that ends global, {words}", share(outcome == "global")
+    what, found = f"share of starts that end global, {words}", share(outcome == "global")
     return [Number(what, found, place) if least is None else
             Check(what, found, place, least=least),
             Number(f"runs of {outcome.size} that are undecided, {words}",

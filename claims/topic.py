@@ -34,7 +34,8 @@ def by_class(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @claim(21, TOPIC, "W_V becomes block-wise by topic, with uniform and with trained attention",
        experiments=["topic-stage1-optimum", "topic-value-sgd"], has_long=True,
-       headline=("a word's own entry less its topic's, over the difference of topics",
+       headline=("excess of a word's own entry over its topic's, relative to the difference of "
+                 "topics",
                  "SGD on documents of 125 words"),
        conditions=["trained attention, on the plateau", "trained attention, at the end",
                    "SGD on documents of 125 words"])
@@ -68,9 +69,10 @@ def blocks(long: bool) -> list[Number]:
         return (max(np.ptp(np.append(words, topics)), np.ptp(others))
                 / (topics.mean() - others.mean()))
 
-    found += [Check("differences within blocks, start Gaussian", from_gaussian(1),
+    found += [Check("largest difference within blocks relative to that between them, start "
+                    "Gaussian", from_gaussian(1),
                     "uniform attention, l2 > 0", most=1e-6),
-              Number("its change at ten times the tolerance",
+              Number("change of this ratio at ten times the tolerance",
                      abs(from_gaussian(10) - from_gaussian(1)), "uniform attention, l2 > 0")]
     for init in ("zero", "identity"):
         found += block_wise(init, 0, 1e5, f"uniform attention, l2 = 0 from "
@@ -81,8 +83,10 @@ def blocks(long: bool) -> list[Number]:
     on = on_plateau(run)
     found += [Check(EXCESS, float(excess[on].max()) if on.any() else np.nan,
                     "trained attention, on the plateau", most=0.1),
-              Number("from time", float(run.time[on][0]), "trained attention, on the plateau"),
-              Number("to time", float(run.time[on][-1]), "trained attention, on the plateau"),
+              Number("start of the plateau", float(run.time[on][0]),
+                     "trained attention, on the plateau"),
+              Number("end of the plateau", float(run.time[on][-1]),
+                     "trained attention, on the plateau"),
               Check(EXCESS, float(excess[-1]), "trained attention, at the end", most=0.1)]
     for length in (125, 200, 2000) if long else (125, 2000):
         runs = popflow.run("topic", train="value", mode="sgd", document_length=length,
@@ -94,7 +98,7 @@ def blocks(long: bool) -> list[Number]:
 
 
 #: By how far the pattern of W_V is off the blocks of topics.
-EXCESS = "a word's own entry less its topic's, over the difference of topics"
+EXCESS = "excess of a word's own entry over its topic's, relative to the difference of topics"
 
 
 def excess_of_words(run: Any) -> np.ndarray:
@@ -121,18 +125,20 @@ def block_wise(init: str, l2: float, t_end: float, place: str) -> list[Number]:
         return np.array([abs(own - topic) / (topic - other), topic - other])
 
     found = ends(1)
-    return [Check(f"differences within blocks, start {init}, l2 = {l2:g}", found[0], place,
+    return [Check(f"difference within blocks relative to that between them, start {init}, l2 = "
+                  f"{l2:g}", found[0], place,
                   most=1e-6),
-            Check(f"own topic less others, start {init}, l2 = {l2:g}", found[1], place,
+            Check(f"entry of the own topic less that of others, start {init}, l2 = {l2:g}",
+                  found[1], place,
                   least=0.01),
-            Number(f"the larger change of these two at a tenth of the tolerance, start {init}, "
+            Number(f"larger change of these two at a tenth of the tolerance, start {init}, "
                    f"l2 = {l2:g}",
                    float(np.abs(ends(0.1) - found).max()), place)]
 
 
 @claim(22, TOPIC, "two stages: the norm of W_V grows first, those of W_K and W_Q later",
        experiments=["topic-two-stages"], has_long=True, picture="claim-22.png",
-       headline=("growth of the norm of W_V until stage 2, over its plateau, draw 0",
+       headline=("growth of the norm of W_V until stage 2, relative to the norm then, draw 0",
                  "all uniform +-1/sqrt(d)"),
        conditions=["W_V = 0, small Gaussian W_K, W_Q", "all Gaussian with 0.02",
                    "all uniform +-1/sqrt(d)"])
@@ -169,7 +175,7 @@ def two_stages(long: bool) -> list[Number]:
         pairs = [(stages(runs.sel({name: value}), f"{label} {value:g}", place),
                   stages(fine.sel({name: value}), "", place)) for value in values]
         found += [number for numbers, _ in pairs for number in numbers]
-        found.append(Number("largest change of these at a tenth of the tolerance",
+        found.append(Number("largest change of these numbers at a tenth of the tolerance",
                             max(moved(*pair) for pair in pairs), place))
     sizes = PAPERS if long else SMALL
     for kind in STARTS:
@@ -210,7 +216,7 @@ def grows(run: Any, what: str, place: str) -> Check:
     """Checks how far the norm of W_V has grown when the norm of W_K has doubled."""
     value = run.norm_value.values
     then = float(np.interp(float(run.time_of.stage2_start), run.time.values, value))
-    return Check(f"growth of the norm of W_V until stage 2, over its plateau, {what}",
+    return Check(f"growth of the norm of W_V until stage 2, relative to the norm then, {what}",
                  (then - value[0]) / then, place, least=1 / 3)
 
 
@@ -234,7 +240,7 @@ def stages(run: Any, what: str, place: str) -> list[Number]:
             Check(f"change of the norm of W_V between the stages, {what}",
                   float(np.ptp(value[between]) / np.interp(first, time, value))
                   if between.any() else np.nan, place, most=0.1),
-            Number(f"stage 2's start over stage 1's end, {what}",
+            Number(f"start of stage 2 relative to the end of stage 1, {what}",
                    second / first if first > 0 else np.inf, place)]
 
 
@@ -309,11 +315,11 @@ def contrasts(runs: Any, fine: Any, case: str) -> list[Number]:
             contrast, finer = (attention_contrast(one.sel(time=time, method="nearest"), with_word)
                                for one in (runs, fine))
             place = f"{case} at {when}, {definition}"
-            found += [Check(f"of {contrast.size} cases, prefer the own topic by less than a tenth",
+            found += [Check(f"cases of {contrast.size} with a contrast below 1.1",
                             int((contrast < 1.1).sum()), place, most=0),
                       Number("least contrast", float(contrast.min()), place),
                       Number("largest contrast", float(contrast.max()), place),
-                      Number("contrasts, largest relative change at a tenth of the tolerance",
+                      Number("largest relative change of a contrast at a tenth of the tolerance",
                              float(np.abs(finer / contrast - 1).max()), place)]
     return found
 
@@ -333,7 +339,7 @@ def from_random_factors(sizes: Sizes, times: list[float], draws: int) -> list[Nu
         left.append(float(run.time_of.stage2_start))
     for (time, with_word), values in ends.items():
         place = f"Gaussian start at t = {time:g}, {DEFINITIONS[with_word]}"
-        words = f"contrast, mean over draws, {sizes.topics * sizes.words} words"
+        words = f"mean contrast over draws, {sizes.topics * sizes.words} words"
         found += [Check(f"least contrast of {draws} draws, {sizes.topics * sizes.words} words",
                         min(values), place, least=1.1), Number(words, mean_of(values), place)]
     return [*found, Number("time at which the norm of W_K has doubled, mean over draws",
@@ -346,15 +352,15 @@ def plateau(runs: Any, fine: Any, place: str) -> list[Number]:
     time, loss = runs.time.values, runs.loss.values
     half = np.abs(np.log(time[1:] / (until[..., None] / 2))).argmin(axis=-1) + 1
     before = np.take_along_axis(loss, half[..., None], axis=-1)[..., 0]
-    return [Number("time until which a contrast is 1.1 or more, shortest", float(until.min()),
+    return [Number("shortest time for which a contrast stays above 1.1", float(until.min()),
                    place),
-            Number("time until which a contrast is 1.1 or more, longest", float(until.max()),
+            Number("longest time for which a contrast stays above 1.1", float(until.max()),
                    place),
             Number("largest relative change of these times at a tenth of the tolerance",
                    float(np.abs(finer / until - 1).max()), place),
-            Number("least over cases of the largest contrast in time",
+            Number("largest contrast over time, least over cases",
                    float(attention_contrast(runs).max(axis=-1).min()), place),
-            Number("loss less that at half of this time, largest",
+            Number("largest change of the loss since half of this time",
                    float((loss[..., -1] - before).max()), place)]
 
 
@@ -417,7 +423,7 @@ def landscape(long: bool) -> list[Number]:
                   Number(f"change of W_V's entries at a tenth of the tolerance, {case}",
                          float(np.abs(optimum(topics, 0.1) - optimum(topics)).max()),
                          "W_V with blocks"),
-                  Number(f"loss below that of uniform attention, {case}",
+                  Number(f"loss of uniform attention less the least loss, {case}",
                          blocks([0.0], [0.0])[0, 0] - least, "W_V with blocks")]
         alpha, beta, least, step = minimum(diagonal)
         found += [Check(f"mean weight of the own topic at the minimum, {case}",
@@ -427,7 +433,7 @@ def landscape(long: bool) -> list[Number]:
                   Number(f"beta at the minimum, {case}", beta, "W_V diagonal"),
                   Number(f"last step of the search, in log alpha and log beta, {case}", step,
                          "W_V diagonal"),
-                  Number(f"loss below that of uniform attention, {case}",
+                  Number(f"loss of uniform attention less the least loss, {case}",
                          diagonal([0.0], [0.0])[0, 0] - least, "W_V diagonal")]
     for keep, random in ((0.0, 0.1), (0.1, 0.0), (0.0, 0.0)):
         place = f"W_V with blocks, keep-prob {keep:g}, random-prob {random:g}"
@@ -437,7 +443,7 @@ def landscape(long: bool) -> list[Number]:
             gain = loss([0.0], [0.0])[0, 0] - least
             found += [Check(f"mean weight of the own topic at the minimum, {topics} topics in a "
                             "document", weight, place, least=1.1),
-                      Number(f"loss below that of uniform attention, {topics} topics in a "
+                      Number(f"loss of uniform attention less the least loss, {topics} topics in a "
                              "document", gain, place)]
     return found
 
@@ -521,10 +527,13 @@ def embeddings(long: bool) -> list[Number]:
         for scale in (0.01, 0.3):
             ends[scale] = excess = excesses(scale, l2, 1e4 / l2)
             sooner, finer = excesses(scale, l2, 1e3 / l2), excesses(scale, l2, 1e4 / l2, 0.1)
-            found += [Check("excess of one topic over two, least for 1 to 9 topics in a document, "
+            found += [Check("relative excess of products within topics, least for 1 to 9 topics "
+                            "in a document, "
                             f"scale {scale:g}", float(excess[:9].min()), place, least=0.1),
-                      Number(f"the same with 4 topics, scale {scale:g}", float(excess[3]), place),
-                      Number(f"the same with all ten, scale {scale:g}", float(excess[9]), place),
+                      Number(f"relative excess for 4 topics in a document, scale {scale:g}",
+                             float(excess[3]), place),
+                      Number(f"relative excess for all ten topics in a document, scale {scale:g}",
+                             float(excess[9]), place),
                       Number("largest change of these excesses since t = 1e3/l2, "
                              f"scale {scale:g}", float(np.abs(excess - sooner).max()), place),
                       Number("largest change of these excesses at a tenth of the tolerance, "
@@ -533,10 +542,13 @@ def embeddings(long: bool) -> list[Number]:
                             float(np.abs(ends[0.01] - ends[0.3]).max()), place))
     (middle, end), (_, rough) = from_gaussian_embedding(1), from_gaussian_embedding(10)
     return [*found,
-            Check("least product of one topic's words, less the largest of two, over the former",
+            Check("relative excess of the least product within topics over the largest of two "
+                  "topics",
                   end, "Gaussian start", least=0.1),
-            Number("its change since half of the time", abs(end - middle), "Gaussian start"),
-            Number("its change at ten times the tolerance", abs(end - rough), "Gaussian start")]
+            Number("change of this excess since half of the time", abs(end - middle),
+                   "Gaussian start"),
+            Number("change of this excess at ten times the tolerance", abs(end - rough),
+                   "Gaussian start")]
 
 
 def excesses(scale: float, l2: float, t_end: float, times: float = 1) -> np.ndarray:
@@ -566,7 +578,7 @@ def on_plateau(run: Any) -> np.ndarray:
 
 @claim(41, TOPIC, "training W_V first and the attention after it is a fair simplification of joint "
        "training",
-       headline=("contrast of alternating training over that of joint training, 4 topics in a "
+       headline=("contrast of alternating training relative to joint training, 4 topics in a "
                  "document, l2 = 0.0001", "at the end"),
        conditions=["on the plateau", "at the end"])
 def alternating(long: bool) -> list[Number]:
@@ -597,9 +609,10 @@ def alternating(long: bool) -> list[Number]:
                         ((alone, -1), (joint, when))]
                 case = f"{topics} topics in a document, l2 = {l2:g}"
                 norm = float(alone.norm_value[-1] / joint.norm_value[when])
-                found += [Check(f"contrast of alternating training over that of joint training, "
+                found += [Check(f"contrast of alternating training relative to joint training, "
                                 f"{case}", both[0] / both[1], place, least=0.9, most=1.1),
-                          Check(f"norm of W_V of the same, {case}", norm, place, least=0.9,
+                          Check(f"norm of W_V in alternating training relative to joint training, "
+                                f"{case}", norm, place, least=0.9,
                                 most=1.1),
                           Number(f"contrast of joint training, {case}", both[1], place)]
     return found
@@ -607,7 +620,8 @@ def alternating(long: bool) -> list[Number]:
 
 @claim(43, TOPIC, "the results remain with documents of 100 to 150 words",
        has_long=True,
-       headline=("a word's own entry less its topic's, over the difference of topics, 125 words",
+       headline=("excess of a word's own entry over its topic's, relative to the difference of "
+                 "topics, 125 words",
                  "W_V block-wise"),
        conditions=["W_V block-wise", "attention to the topic", "embeddings by topic"])
 def short_documents(long: bool) -> list[Number]:
@@ -642,14 +656,15 @@ def short_documents(long: bool) -> list[Number]:
         for each in trained.W_E.values[:, -1]:
             within, between = sizes.pairs(each.T @ each)
             excess.append(1 - between.mean() / within.mean())
-        found.append(Check("mean product of two words of one topic, less that of two topics, over "
-                           f"the former, {length} words", mean_of(excess), "embeddings by topic",
+        found.append(Check("relative excess of the mean product within topics over that of two "
+                           "topics, "
+                           f"{length} words", mean_of(excess), "embeddings by topic",
                            least=0.1))
     return found
 
 
 @claim(44, TOPIC, "if one part is not trained the other compensates",
-       headline=("share of the loss left that joint training removes, 4 topics in a document, "
+       headline=("share left of the loss that joint training removes, 4 topics in a document, "
                  "l2 = 0.0001", "loss, W_V with uniform attention"),
        conditions=["topic structure", "loss, W_V with uniform attention",
                    "loss, embeddings with uniform attention"])
@@ -680,13 +695,14 @@ def compensation(long: bool) -> list[Number]:
             for train in ("embedding", "value"):
                 ratio = float(end[train].value_other_topic / end[train].value_same_topic)
                 found.append(Check(
-                    f"entries of one topic less those of two, over the former, {names[train]}, "
+                    f"relative excess of entries within topics over those of two topics, "
+                    f"{names[train]}, "
                     f"{case}", 1 - ratio, "topic structure", least=0.1))
             found.append(Check(f"contrast, the queried word counted, {names['attention']}, {case}",
                                float(PAPERS.contrasts(end["attention"])[0]), "topic structure",
                                least=1.1))
             removed = 1 - float(end["joint"].loss)
-            found += [Check(f"share of the loss left that joint training removes, {case}",
+            found += [Check(f"share left of the loss that joint training removes, {case}",
                             1 - (1 - float(end[train].loss)) / removed, f"loss, {name}", most=0.1)
                       for train, name in names.items()]
     return found

@@ -57,7 +57,8 @@ def stages_by_rule(long: bool) -> list[Number]:
                                 f"{rate:g}", before, where, most=0.1),
                           Check(f"change of the norm of W_V between the stages, rate {rate:g}",
                                 between, where, most=0.1),
-                          Number(f"stage 2's start over stage 1's end, rate {rate:g}", order,
+                          Number(f"start of stage 2 relative to the end of stage 1, rate {rate:g}",
+                                 order,
                                  where)]
     return found
 
@@ -149,8 +150,8 @@ def beside(rate: float, beta: float, steps: int, saved: list[int], runs: int) ->
     agree = (0.0 if "differ" in verdicts else
              Estimate(0.5, 1.0) if "undecided" in verdicts else 1.0)
     return [*without,
-            Check("means agree", agree, f"with noise, {name}", least=1),
-            Check("standard deviation of the slope over that of SGD",
+            Check("means agree (1: yes, 0: no)", agree, f"with noise, {name}", least=1),
+            Check("standard deviation of the slope relative to plain SGD",
                   spread(moved["slope"][:, -1], plain["slope"][:, -1]), f"with noise, {name}",
                   least=0.95, most=1.05)]
 

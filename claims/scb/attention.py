@@ -21,7 +21,7 @@ WEIGHTS = {"equal": 0, "unequal": 1}
 
 @claim(30, BIGRAM, "linear and softmax attention end at similar losses", has_long=True,
        picture="claim-30.png",
-       headline=("largest difference of the losses, of what there is to learn",
+       headline=("largest difference of the losses, relative to the initial excess loss",
                  "flow at 8 boosting times, unequal weights"),
        conditions=["flow at 8 boosting times, unequal weights", "SGD at 8 boosting times, "
                    "equal weights", "SGD at 8 boosting times, unequal weights"])
@@ -37,9 +37,10 @@ def similar_losses(long: bool) -> list[Number]:
         for column, multiple in enumerate((2, 8, 64)):
             place = f"flow at {multiple} boosting times, {words} weights"
             apart = np.abs(course[:, 0, column] - course[:, 1, column])
-            found += [Check("largest difference of the losses, of what there is to learn",
+            found += [Check("largest difference of the losses, relative to the initial excess loss",
                             float(apart.max()), place, most=0.05),
-                      *(Number(f"mean excess loss with {name} attention, of what there is to learn",
+                      *(Number(f"mean excess loss with {name} attention, relative to the initial "
+                               f"one",
                                float(course[:, row, column].mean()), place)
                         for row, name in enumerate(KINDS))]
         T = 50 if long else 25
@@ -49,9 +50,10 @@ def similar_losses(long: bool) -> list[Number]:
                   for name, runs in sampled.items()}
         place = f"SGD at 8 boosting times, {words} weights"
         difference = mean(gained["softmax"].values - gained["linear"].values)
-        found += [Check("difference of the losses, softmax less linear, of what there is to learn",
+        found += [Check("difference of the losses, softmax less linear, relative to the initial "
+                        "excess loss",
                         difference, place, least=-0.05, most=0.05),
-                  *(Number(f"excess loss with {name} attention, of what there is to learn",
+                  *(Number(f"excess loss with {name} attention, relative to the initial one",
                            mean(of), place) for name, of in gained.items())]
     return found
 
@@ -68,7 +70,7 @@ def ends(kind: dict[str, Any], seed: int, concentration: float) -> list[float]:
 
 
 @claim(31, BIGRAM, "softmax does not lower the samples of stage 1", has_long=True,
-       headline=("samples of softmax over those of linear attention", "T = 50"))
+       headline=("samples of softmax relative to linear attention", "T = 50"))
 def samples_of_stage1(long: bool) -> list[Number]:
     """SGD from scratch (N = 3), to the boosting time of the flow of the same attention. Noise
     depends on the batch over the learning rate alone: the dose. Linear attention has batches at a
@@ -93,12 +95,12 @@ def samples_of_stage1(long: bool) -> list[Number]:
             dose = at_nine_tenths(np.array(doses), shares)
             samples[name] = dose * time
             place = f"{name} attention, T = {T}"
-            found += [Number("batch over rate at which 90% of the runs have the right sign", dose,
+            found += [Number("dose at which 90% of the runs have the right sign", dose,
                              place),
                       Number("boosting time", time, place),
-                      *(Number(f"share with the right sign, batch over rate {of:g}",
+                      *(Number(f"share of runs with the right sign, dose {of:g}",
                                float(row.mean()), place) for of, row in zip(doses, shares))]
-        found.append(Check("samples of softmax over those of linear attention",
+        found.append(Check("samples of softmax relative to linear attention",
                            samples["softmax"] / samples["linear"], f"T = {T}", least=0.5))
     return found
 
@@ -118,7 +120,7 @@ def at_nine_tenths(doses: np.ndarray, right: np.ndarray) -> float:
 
 
 @claim(33, BIGRAM, "with adaptive rules linear and softmax attention train alike",
-       headline=("steps of softmax over those of linear attention until the product is 1/2",
+       headline=("steps of softmax relative to linear attention until signal_V signal_A = 1/2",
                  "adam at rate 0.01, T = 100"),
        conditions=["adam at rate 0.01, T = 100", "rmsprop at rate 0.01, T = 100",
                    "sgd, T = 100"])
@@ -155,14 +157,15 @@ def alike(T: int, rule: str, rate: float) -> list[Number]:
         losses[name] = run.excess_loss.values / float(run.excess_loss[0])
     place = f"{rule} at rate {rate:g}, T = {T}"
     found: list[Number] = [
-        Check("steps of softmax over those of linear attention until the product is 1/2",
+        Check("steps of softmax relative to linear attention until signal_V signal_A = 1/2",
               steps["softmax"] / steps["linear"] if np.isfinite(steps["linear"]) else float("nan"),
               place, least=0.5, most=2),
         *(Number(f"steps of {name} attention", count, place) for name, count in steps.items())]
     if np.isfinite(max(steps.values())):
         at = min(int(1.5 * max(steps.values())), 1500)
-        found.append(Check("excess loss of softmax over that of linear attention at three times "
-                           "the larger", float(losses["softmax"][at] / losses["linear"][at]),
+        found.append(Check("excess loss of softmax relative to linear attention at three times "
+                           "the larger number of steps",
+                           float(losses["softmax"][at] / losses["linear"][at]),
                            place, least=0.5, most=2))
     return found
 
@@ -173,5 +176,5 @@ def plain_rule(T: int) -> Check:
                                preconditioner="none", **({} if kind else {"project": "none"}),
                                t_end=300 * T if kind else 1000, saves=2,
                                state="none").time_of.boosted) for kind in KINDS.values()]
-    return Check("steps of softmax over those of linear attention until the product is 1/2",
+    return Check("steps of softmax relative to linear attention until signal_V signal_A = 1/2",
                  times[1] / times[0], f"sgd, T = {T}", least=0.5, most=2)

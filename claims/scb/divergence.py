@@ -40,12 +40,13 @@ def smaller_batches(long: bool) -> list[Number]:
         works = ~diverged.sel(batch_size=64).any("run").values
         # The largest rate below which all rates work.
         chosen = int(np.argmin(works)) - 1 if not works.all() else len(parts) - 1
-        found.append(Number("largest rate without divergence at B = 64, of 2/(T |mu|^2)",
+        found.append(Number("largest learning rate without divergence at B = 64, relative to 2/(T "
+                            "|mu|^2)",
                             float(parts[chosen]) if chosen >= 0 else float("nan"), name))
         for batch in BATCHES[:-1]:
             here = diverged.sel(batch_size=batch)
             found += [Check("share of runs that diverge", share(here[max(chosen, 0)].values),
                             f"{name}, B = {batch}", least=0.95),
-                      Number("share at half of the rate",
+                      Number("share of runs that diverge at half of the rate",
                              float(here[max(chosen - 2, 0)].mean()), f"{name}, B = {batch}")]
     return found

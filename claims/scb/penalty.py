@@ -44,7 +44,7 @@ def l1(long: bool) -> list[Number]:
 
 
 @claim(34, BIGRAM, "at N from 3 to 20 with real batches l1 beats plain SGD", has_long=True,
-       headline=("ratio of the distance to Q", "against plain SGD, N = 20"),
+       headline=("distance to Q relative to the opponent's", "against plain SGD, N = 20"),
        conditions=["against plain SGD, N = 20", "against plain SGD, N = 3",
                    "against projected plain SGD, N = 20"])
 def vocabularies(long: bool) -> list[Number]:
@@ -67,10 +67,11 @@ def vocabularies(long: bool) -> list[Number]:
                             ("projected plain SGD", settled(plain.sel(project="attention"))),
                             ("two stages without l1", settled(staged.sel(l1=0)))):
             where = f"against {name}, N = {N}"
-            found += [Check(f"ratio of the {ITEMS[item]}",
+            found += [Check(f"{ITEMS[item]} relative to the opponent's",
                             mean(best[item].values / other[item].values), where, most=most)
                       for item, most in MOST.items()]
-        found.append(Number("lambda of the least loss, median", float(np.median(chosen)),
+        found.append(Number("lambda with the least loss, median over runs",
+                            float(np.median(chosen)),
                             f"N = {N}"))
     return found
 
@@ -85,7 +86,7 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
               "plateau_time": 0, "runs": runs}
     plain = noisy({"batch_size": batches, "project": ["none", "attention"]}, **common)
     staged = noisy({"batch_size": batches, "l1": lambdas}, **common, **TWO_STAGES)
-    found = [Number("K_P, the correlation that there is to learn", start.attrs["K_P"],
+    found = [Number("K_P, the correlation to be learned", start.attrs["K_P"],
                     f"problem {seed}")]
     for B in batches:
         place = f"B = {B} on problem {seed}"
@@ -94,22 +95,24 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
         best = xarray.concat([scan[penalty].isel(run=[run]) for run, penalty in enumerate(chosen)],
                              "run")
         middle = float(np.median(chosen))
-        found += [Number("lambda of the least loss", middle, place),
-                  Number(f"runs of {runs} whose others choose it", float(chosen.count(middle)),
+        found += [Number("lambda with the least loss", middle, place),
+                  Number(f"runs of {runs} for which the other runs choose this lambda",
+                         float(chosen.count(middle)),
                          place)]
         # Settings on which the answer depends are conditions of their own.
         for where, other in (
                 ("against plain SGD", settled(plain.sel(batch_size=B, project="none"))),
-                ("against the same without l1", scan[0]),
+                ("against two stages without l1", scan[0]),
                 (f"against projected plain SGD at {place}",
                  settled(plain.sel(batch_size=B, project="attention")))):
             for item, words in ITEMS.items():
-                what = f"ratio of the {words}" + ("" if place in where else f", {place}")
+                what = f"{words} relative to the opponent's" + ("" if place in where else f", "
+                       f"{place}")
                 of = mean(best[item].values / other[item].values)
                 found.append(Check(what, of, where, most=MOST[item]) if item in MOST else
                              Number(what, of, where))
         largest = lambdas[-1]
-        found += [Number(f"ratio of the {words} to that without l1",
+        found += [Number(f"{words} relative to that without l1",
                          mean(scan[largest][item] / scan[0][item]),
                          f"lambda = {largest:g} at {place}")
                   for item, words in ITEMS.items()]

@@ -16,7 +16,7 @@ from .common import SMALL, TWO_STAGES, completed, flow, noisy, stage2_bound, thr
 @claim(2, BIGRAM, "stage 1 lasts about log T; its samples grow polynomially with T, those of "
        "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"],
        picture="claim-02.png", has_long=True,
-       headline=("power of T of the samples", "samples of stage 2 at a fixed batch"),
+       headline=("exponent of T in the number of samples", "samples of stage 2 at a fixed batch"),
        conditions=["samples of stage 1", "samples of stage 2 at a fixed batch",
                    "samples of stage 2 at the best batch"])
 def lengths_and_samples(long: bool) -> list[Number]:
@@ -59,8 +59,8 @@ def length() -> list[Number]:
     where = "length of stage 1"
     return [Check("largest deviation from log T / sqrt(kappa K_P), N = 5 to 80", off, where,
                   most=1e-3),
-            Number("the same: change at a tenth of the tolerance", error, where),
-            Number("time for each decade of T, N = 10", ten, where)]
+            Number("change of this deviation at a tenth of the tolerance", error, where),
+            Number("added time per decade of T, N = 10", ten, where)]
 
 
 def first_stage(long: bool) -> list[Number]:
@@ -80,9 +80,9 @@ def first_stage(long: bool) -> list[Number]:
     shares = 1 - np.array(right) / np.array(ended)
     # Polynomial, not a power of log T: log T itself grows as T^0.19 between the lengths of the
     # short form and as T^0.16 between those of the long one.
-    return [Check("power of T of the batch that keeps the sign of signal_A",
+    return [Check("exponent of T in the batch size that keeps the chance of the right sign",
                   power_of_length(spans, batches, right, ended), where, least=0.5),
-            *(Number("share of runs that grow with the wrong sign", float(share),
+            *(Number("share of runs whose signals grow with the wrong sign", float(share),
                      f"T = {T}, B = {B}") for T, B, share in zip(spans, batches, shares)
               if B == max(b for b, t in zip(batches, spans) if t == T) or B == 16)]
 
@@ -98,7 +98,8 @@ def second_stage(long: bool) -> list[Number]:
                  **SMALL, **TWO_STAGES, plateau_time=0, learning_rate=rate, batch_size=batch,
                  t_end=30, saves=31, runs=3)
     losses = runs.excess_loss.isel(time=slice(16, None)).mean("time")
-    found = [Number("noise of one sample in the attention of the rarest query", noise, "stage 2")]
+    found = [Number("gradient noise of one sample in the attention of the rarest query", noise,
+                    "stage 2")]
     for name, penalty in (("without l1", 0), ("with lambda twice a batch's noise", above)):
         own = losses.sel(l1=penalty, method="nearest")
         middle = own.mean("run")
@@ -107,9 +108,9 @@ def second_stage(long: bool) -> list[Number]:
         where = f"loss of stage 2 {name}"
         # "Only with N and the sparsity" leaves a log T, which grows as T^0.26 between the lengths
         # of the short form and as T^0.2 between those of the long one.
-        found.append(Check("power of T of the excess loss", power, where, most=0.25)
+        found.append(Check("exponent of T in the excess loss", power, where, most=0.25)
                      if penalty == above else
-                     Number("power of T of the excess loss", power, where))
+                     Number("exponent of T in the excess loss", power, where))
         found.append(Number(f"excess loss at T = {lengths[-1]}", float(middle[-1]), where))
     return found
 
@@ -128,7 +129,8 @@ def samples_of_stage2(long: bool) -> list[Number]:
                    "plateau_time": 0, "t_end": 8, "saves": 161, "save_spacing": "linear"}
         before, *_, bias = popflow.run("scb", **options, show=False,
                                        state="none").excess_loss.values
-        found.append(Number("excess loss that the flow settles at, of that at the start of stage 2",
+        found.append(Number("excess loss at which the flow settles, relative to the start of "
+                            "stage 2",
                             bias / before, f"stage 2 with lambda = 0.01, T = {T}"))
         for column, batch in enumerate(batches):
             runs = noisy(**options, learning_rate=rate, batch_size=batch, runs=3)
@@ -139,8 +141,8 @@ def samples_of_stage2(long: bool) -> list[Number]:
         own = taken.min(axis=1) if column is None else taken[:, column]
         where = f"samples of stage 2 at {name}"
         power = power_law(lengths, own).exponent if np.isfinite(own).all() else float("nan")
-        found += [Check("power of T of the samples", power, where, most=0.25),
-                  *(Number("samples", float(count), f"{where}, T = {T}")
+        found += [Check("exponent of T in the number of samples", power, where, most=0.25),
+                  *(Number("samples (batch size times steps)", float(count), f"{where}, T = {T}")
                     for T, count in zip(lengths, own))]
     return found
 

@@ -118,7 +118,7 @@ class Problem:
         first = self.stage1(rate, noise)
         if not grown(first)[0] > GROWN:
             return []
-        return [Check("distance to Q after two stages, rounded, of its norm",
+        return [Check("distance to Q after both stages and rounding, relative to the norm of Q",
                       self.distance(first, noise), where, most=0.1)]
 
 
@@ -137,7 +137,8 @@ def shares(N: int, T: int, batches: tuple[float, ...]) -> list[Number]:
     """How many runs train, and what stage 2 makes of the first."""
     problem = Problem(N, T)
     scale = problem.sample()
-    found: list[Number] = [Number("noise of one sample, a weight", scale, problem.where)]
+    found: list[Number] = [Number("gradient noise of one sample in each weight", scale,
+                                  problem.where)]
     for B in batches:
         noise, where = isotropic(scale, B), f"{problem.where} with B = {B:g}"
         signals = grown(problem.stage1(0.5, noise, MANY))
@@ -153,7 +154,8 @@ def few(N: int, T: int, batches: dict[float, int],
     """The same from so many runs of each batch, with stage 2 at some of them."""
     problem = Problem(N, T)
     scale = problem.sample()
-    found: list[Number] = [Number("noise of one sample, a weight", scale, problem.where)]
+    found: list[Number] = [Number("gradient noise of one sample in each weight", scale,
+                                  problem.where)]
     for B, runs in batches.items():
         noise, where = isotropic(scale, B), f"{problem.where} with B = {B:g}"
         found += trained(problem.signals(noise, runs), where)
@@ -166,7 +168,8 @@ def trained(signals: np.ndarray, where: str) -> list[Number]:
     """Whether enough of the runs have come through stage 1."""
     return [Check("share of runs with signal_A above 0.1 after stage 1", share(signals > GROWN),
                   where, least=0.9),
-            Number(f"runs of {len(signals)} that have", float((signals > GROWN).sum()), where)]
+            Number(f"runs of {len(signals)} with signal_A above 0.1 after stage 1",
+                   float((signals > GROWN).sum()), where)]
 
 
 def thresholds(N: int, lengths: tuple[int, ...]) -> list[Number]:
@@ -187,17 +190,17 @@ def thresholds(N: int, lengths: tuple[int, ...]) -> list[Number]:
         sizes += batches
         right += well
         either += grew
-        found += [Number("batch at which half of the runs end with |signal_A| above 0.1",
+        found += [Number("batch size at which half of the runs end with |signal_A| above 0.1",
                          doses[-1].dose, f"N = {N} and T = {T}"),
-                  *(Number("share of these runs whose sign is wrong",
+                  *(Number("share of the runs with |signal_A| above 0.1 whose sign is wrong",
                            share(np.arange(of) >= good), f"N = {N} and T = {T} with B = {B:g}")
                     for B, of, good in zip(batches, grew, well) if B >= 100 * T)]
     logs = [dose.log_dose for dose in doses]
     where = f"thresholds at N = {N}"
-    return [Number("power of T of the batch at which the signals grow",
+    return [Number("exponent of T in the batch size at which the signals grow",
                    log_line(lengths, [of.value for of in logs], [of.error for of in logs]).slope,
                    where),
-            Number("power of T of the batch that keeps the sign of those that grow",
+            Number("exponent of T in the batch size that keeps the chance of the right sign",
                    power_of_length(spans, sizes, right, either), where), *found]
 
 
@@ -218,7 +221,7 @@ def sampled(N: int, T: int, rate: float) -> list[Number]:
     first = problem.stage1(rate, SAMPLES)
     where = f"{problem.where} with samples in batches of 64"
     return [*trained(grown(problem.stage1(rate, SAMPLES, 50)), where),
-            Check("distance to Q after two stages, rounded, of its norm",
+            Check("distance to Q after both stages and rounding, relative to the norm of Q",
                   problem.distance(first, SAMPLES, share=0.2), where, most=0.1)]
 
 

@@ -22,7 +22,7 @@ SOFTMAX = {"attention": "softmax"}
 @claim(8, BIGRAM, "softmax behaves like linear attention near the start at a rate slower by T^2, "
        "and later sparsifies like l1", experiments=["scb-softmax"], has_long=True,
        picture="claim-08.png",
-       headline=("share of |A| where Q is, softmax over the other",
+       headline=("share of |A| at the positions of Q, softmax relative to the opponent",
                  "against two stages (0.003) at 8 boosting times, T = 25"),
        conditions=["against linear attention without l1 at 8 boosting times, T = 25",
                    "against two stages (0.003) at 2 boosting times, T = 25",
@@ -56,7 +56,7 @@ def slower() -> list[Number]:
             changes[rtol] = ends["softmax"] * T**2 / ends["linear"]
         found += [Check("T^2 times the ratio of signal_A, softmax to linear", changes[1e-11],
                         f"start at T = {T}", least=0.99, most=1.01),
-                  Number("the same: change at ten times the tolerance",
+                  Number("change of this number at ten times the tolerance",
                          abs(changes[1e-10] - changes[1e-11]), f"start at T = {T}")]
     T = 1000
     run = popflow.run("scb", **PROBLEM, **SUPPORT, **SOFTMAX, context_length=T, t_end=2 * T,
@@ -65,7 +65,8 @@ def slower() -> list[Number]:
     ratio = T**2 * run.signal_A.differentiate("time") / linear
     for share, most in ((0.1, 0.01), (0.5, None), (1, None), (2, None)):
         value = float(ratio.sel(time=share * T - 1, method="nearest"))
-        words, where = "T^2 times the ratio of rates at the same V", f"t = {share:g} T at T = {T}"
+        words, where = "T^2 times the ratio of the growth rates of signal_A at equal signal_V",
+        f"t = {share:g} T at T = {T}"
         found.append(Number(words, value, where) if most is None else
                      Check(words, value, where, least=1 - most, most=1 + most))
     return found
@@ -80,20 +81,24 @@ OPPONENTS: dict[str, tuple[dict[str, Any], float]] = {
     "two stages (0.003)": ({**TWO_STAGES, "l1": 3e-3, "plateau_time": 0}, 0.9)}
 
 
+def boosting_times(multiple: int) -> str:
+    return f"{multiple} boosting {'time' if multiple == 1 else 'times'}"
+
+
 def sparser(lengths: tuple[int, ...]) -> list[Number]:
     found: list[Number] = []
     for T in lengths:
         own = shares(T, SOFTMAX)
-        found += [Number("share of |A| where Q is", mean(own[:, column]),
-                         f"softmax at {multiple} boosting times, T = {T}")
+        found += [Number("share of |A| at the positions of Q", mean(own[:, column]),
+                         f"softmax at {boosting_times(multiple)}, T = {T}")
                   for column, multiple in enumerate(MULTIPLES)]
         for name, (options, least) in OPPONENTS.items():
             other = shares(T, options)
             for column, multiple in enumerate(MULTIPLES):
-                place = f"against {name} at {multiple} boosting times, T = {T}"
-                found.append(Number("share of |A| where Q is", mean(other[:, column]),
-                                    f"{name} at {multiple} boosting times, T = {T}"))
-                what = "share of |A| where Q is, softmax over the other"
+                place = f"against {name} at {boosting_times(multiple)}, T = {T}"
+                found.append(Number("share of |A| at the positions of Q", mean(other[:, column]),
+                                    f"{name} at {boosting_times(multiple)}, T = {T}"))
+                what = "share of |A| at the positions of Q, softmax relative to the opponent"
                 ratio = mean(own[:, column] / other[:, column])
                 found.append(Check(what, ratio, place, least=least) if multiple in (2, 8) else
                              Number(what, ratio, place))
@@ -127,7 +132,7 @@ def trained(T: int, options: dict[str, Any], learning_rate: float, runs: int = 4
 
 @claim(9, BIGRAM, "softmax and linear attention both recover the pattern of Q",
        experiments=["scb-softmax", "scb-two-stages"], has_long=True,
-       headline=("least lead of a position of Q, of the least weight",
+       headline=("least lead of a position of Q, relative to the least weight of Q",
                  "softmax flow, unequal weights, at 2 boosting times"),
        conditions=["linear flow, unequal weights, at 200 T", "softmax SGD, unequal weights",
                    "softmax flow, unequal weights, at 2 boosting times"])
@@ -146,15 +151,15 @@ def same_pattern(long: bool) -> list[Number]:
             leads = np.array([lead(options, seed, concentration) for seed in range(1, 5)])
             for column, when in enumerate(("at 2 boosting times", "at 200 T")):
                 where = f"{name} flow, {words} weights, {when}"
-                found += [Check("least lead of a position of Q, of the least weight",
+                found += [Check("least lead of a position of Q, relative to the least weight of Q",
                                 float(leads[:, column].min()), where, least=0.1),
-                          Number("median over problems of the same",
+                          Number("median of this lead over problems",
                                  float(np.median(leads[:, column])), where)]
             sampled = trained(100, options, rate, runs, position_concentration=concentration)
             where = f"{name} SGD, {words} weights"
             found += [Check("share of runs in which all positions of Q are found",
                             share_of(stands_out(sampled)), where, least=0.95),
-                      Number("distance to Q, of its norm",
+                      Number("distance to Q relative to the norm of Q",
                              mean(sampled.distance_Q[:, -1] / norm_of_Q(sampled)), where)]
     return found
 

@@ -16,7 +16,7 @@ from .common import mean
 
 @claim(1, BIGRAM, "training reduces to a system of two signals that is linear in stage 1",
        experiments=["scb-two-stages"], picture="claim-01.png",
-       headline=("mean over problems of the larger of the two",
+       headline=("larger of the two relative distances, mean over problems",
                  "linear in stage 1, N = 3 and T = 5000"),
        conditions=["linear in stage 1, N = 3 and T = 5000",
                    "linear in stage 1, N = 20 and T = 5000"])
@@ -37,7 +37,7 @@ def two_signals(long: bool) -> list[Number]:
     found: list[Number] = []
     for dt in (0.2, 0.05):
         pair = [reduced(word, method="rk4", dt=dt) for word in ("full", "signal")]
-        found += [Check(f"largest difference of {item}, all weights against two signals",
+        found += [Check(f"largest difference in {item} between all weights and two signals",
                         apart(*pair, item), f"reduction at steps of {dt:g}", most=1e-12)
                   for item in ("signal_V", "signal_A")]
     for rtol in (1e-6, 1e-9):
@@ -46,9 +46,9 @@ def two_signals(long: bool) -> list[Number]:
                                                        ("signal", 1e-12)))
         for item in ("signal_V", "signal_A"):
             where = f"steps chosen at rtol = {rtol:g}"
-            found += [Number(f"largest difference of {item}, all weights against two signals",
+            found += [Number(f"largest difference in {item} between all weights and two signals",
                              apart(full, signal, item), where),
-                      Number(f"the solver's own error of {item}", apart(signal, exact, item),
+                      Number(f"solver error of {item}", apart(signal, exact, item),
                              where)]
     for T in (200, 1000, 5000):
         for N in (3, 10, 20):
@@ -58,9 +58,10 @@ def two_signals(long: bool) -> list[Number]:
             found += [Check(f"largest relative distance of {item} from the linear system",
                             float(off[:, index].max()), where, most=0.05)
                       for index, item in enumerate(("signal_V", "signal_A"))]
-            found += [Number("mean over problems of the larger of the two",
+            found += [Number("larger of the two relative distances, mean over problems",
                              mean(off.max(axis=1)), where),
-                      Number("largest change at a tenth of the tolerance, one problem",
+                      Number("largest change of a distance at a tenth of the tolerance, one "
+                             "problem",
                              float(np.abs(again - off[0]).max()), where)]
     return found
 

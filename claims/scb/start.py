@@ -45,7 +45,8 @@ def uniform_start(long: bool) -> list[Number]:
     found = [*power(start, "difference of excess_loss at the start", "start"),
              Check("largest difference of signal_V",
                    max(float(pair.signal.max()) for pair in flow.values()), "flow", most=1e-10),
-             Check("largest deviation of the difference of excess_loss from e^(-2t) of the first",
+             Check("largest deviation of the difference of excess_loss, over its first value, "
+                   "from e^(-2t)",
                    max(float(np.abs(pair.loss / pair.loss[0] - np.exp(-2 * pair.time)).max())
                        for pair in flow.values()), "flow", most=1e-6)]
     for name, all_pairs in (("flow without the projection", free), ("SGD", sampled)):
@@ -55,7 +56,7 @@ def uniform_start(long: bool) -> list[Number]:
                        "largest difference of signal_V", f"signals of {name}")
         found += power(late, "largest difference of excess_loss after half the boosting time",
                        f"loss of {name}")
-        found.append(Check("largest difference of the losses at the end, of what there is to learn",
+        found.append(Check("difference of the final losses relative to the initial excess loss",
                            mean([pair.loss[-1] / pair.gain for pair in all_pairs.values()]),
                            f"end of {name}", most=0.01))
         if all_pairs is free:
@@ -124,14 +125,16 @@ def power(differences: dict[tuple[int, int], float], what: str, where: str) -> l
     exponent = power_law(sizes, np.array([one.value for one in means]),
                          np.array([one.error for one in means])
                          if all(one.error > 1e-9 * one.value for one in means) else None).exponent
-    return [Check(f"power of N of the {what}", exponent, where, most=-0.8),
+    return [Check(f"exponent of N in the {what}", exponent, where, most=-0.8),
             Number(f"{what}, N = {sizes[-1]}", means[-1], where)]
 
 
 @claim(32, BIGRAM, "training is stable under small perturbations of the start",
-       headline=("largest relative change of the boosting time", "0.1 of the start, T = 100"),
-       conditions=["0.1 of the start, T = 100", "0.1 of the start, T = 1000",
-                   "1 of the start, T = 100"])
+       headline=("largest relative change of the boosting time",
+                 "perturbation of 0.1 times the start, T = 100"),
+       conditions=["perturbation of 0.1 times the start, T = 100",
+                   "perturbation of 0.1 times the start, T = 1000",
+                   "perturbation of 1 times the start, T = 100"])
 def perturbed(long: bool) -> list[Number]:
     """The flow (N = 5) starts from A = 1/T and V = mu 1' with independent normals added, in sixteen
     draws each. Their size is 1/T in A and 1/N in V, or a tenth of these, and the sums of the
@@ -164,14 +167,14 @@ def perturbed(long: bool) -> list[Number]:
                 signals.append(max(abs(float(run[item][-1] - end[item][-1]))
                                    for item in ("signal_V", "signal_A")))
                 wrong += bool(run.signal_A[-1] < 0)
-            where = f"{size:g} of the start, T = {T}"
+            where = f"perturbation of {size:g} times the start, T = {T}"
             found += [Check("largest relative change of the boosting time", max(changes), where,
                             most=0.1),
                       Check("largest change of a signal at eight boosting times", max(signals),
                             where, most=0.05),
                       Number("median relative change of the boosting time",
                              float(np.median(changes)), where),
-                      Number("of 16 draws, grow with the wrong sign", float(wrong), where)]
+                      Number("draws of 16 that grow with the wrong sign", float(wrong), where)]
     return found
 
 

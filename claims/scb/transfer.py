@@ -61,12 +61,13 @@ def wait() -> list[Number]:
                   for name, values in times.items()}
         ratios[rtol] = slopes["transfer"] / slopes["scratch"]
     where = "the wait that grows with T"
-    return [Check("time for each decade of T, of that from scratch", ratios[1e-8], where,
+    return [Check("added time per decade of T, relative to training from scratch", ratios[1e-8],
+                  where,
                   least=-0.01, most=0.01),
-            Number("the same: change at a tenth of the tolerance",
+            Number("change of this ratio at a tenth of the tolerance",
                    abs(ratios[1e-9] - ratios[1e-8]), where),
-            Number("time for each decade of T, from scratch", slopes["scratch"], where),
-            *(Number("boosted at, after a transfer", time, f"T = {T:g}")
+            Number("added time per decade of T, from scratch", slopes["scratch"], where),
+            *(Number("boosting time after a transfer", time, f"T = {T:g}")
               for T, time in zip(lengths, times["transfer"]))]
 
 
@@ -79,9 +80,9 @@ def shortened() -> list[Number]:
     found: list[Number] = []
     for new in fresh:
         where = f"all of stage 1 with {new:.0%} new transitions"
-        found += [Check("time until boosted, of that from scratch", mean(ratios[new]), where,
+        found += [Check("boosting time relative to training from scratch", mean(ratios[new]), where,
                         most=0.1),
-                  Number("the same: largest change at a tenth of the tolerance",
+                  Number("largest change of a ratio at a tenth of the tolerance",
                          float(np.abs(np.subtract(ratios[new], tighter[new])).max()), where)]
     return found
 
@@ -138,16 +139,18 @@ def samples(long: bool) -> list[Number]:
         for words, these in ranges.items():
             where = f"samples of a transfer {name} at {words}"
             own = [doses[T] for T in these]
-            found += [Check("power of log T of the batch that finds Q",
+            found += [Check("exponent of log T in the batch size that finds Q",
                             growth(np.log(these), own).slope, where, most=1.5),
-                      Number("power of T of the batch that finds Q", growth(these, own).slope,
+                      Number("exponent of T in the batch size that finds Q", growth(these,
+                                                                                    own).slope,
                              where),
-                      Number("power of T of log T itself", growth_of_log(these), where)]
+                      Number("exponent of T in log T itself", growth_of_log(these), where)]
         line = growth(lengths, list(doses.values()))
-        found.append(Number("chance of a misfit as large, if it is a power of T at all T",
+        found.append(Number("p-value of the misfit of one power of T to all T",
                             float(stats.chi2.sf(line.misfit * (len(lengths) - 2),
                                                 len(lengths) - 2)), f"a transfer {name}"))
-        found += [Number("batch at which half of the runs find Q", dose.dose, f"{name} at T = {T}")
+        found += [Number("batch size at which half of the runs find Q", dose.dose,
+                         f"{name} at T = {T}")
                   for T, dose in doses.items()]
     return found
 
@@ -167,11 +170,11 @@ def signs(cells: list[Cell], where: str) -> list[Number]:
     counted = [cell for cell in cells if cell.counts()]
     others = [cell for cell in cells if not cell.counts()]
     found: list[Number] = [
-        Check("share of runs with the wrong sign where at least half find Q, at most (95%)",
+        Check("upper 95% bound of the share with the wrong sign, where half of the runs find Q",
               at_most(sum(cell.wrong for cell in counted), len(counted) * TRIALS), where,
               most=0.05)]
     if others:
-        found.append(Number("share of runs with the wrong sign at the smaller batches",
+        found.append(Number("share of runs with the wrong sign at smaller batches",
                             share([n < cell.wrong for cell in others for n in range(TRIALS)]),
                             where))
     return found
@@ -189,7 +192,7 @@ def growth_of_log(lengths: tuple[int, ...]) -> float:
 
 
 @claim(38, BIGRAM, "transfer works between chains of different stationary distributions",
-       headline=("time until boosted, of that from scratch", "farther distributions"))
+       headline=("boosting time relative to training from scratch", "farther distributions"))
 def other_distributions(long: bool) -> list[Number]:
     """Flow, N = 10, V = V_pre/2 + mu 1'/2. The new chain mixes the transitions of the old one with
     those of another by half, so that the stationary distributions differ; the Q's are independent.
@@ -211,9 +214,10 @@ def other_distributions(long: bool) -> list[Number]:
         where = f"{name} distributions"
         if len(pairs) < 2:
             continue
-        found += [Check("time until boosted, of that from scratch", mean([p[1] for p in pairs]),
+        found += [Check("boosting time relative to training from scratch",
+                        mean([p[1] for p in pairs]),
                         where, most=0.5),
-                  Check("largest wait for each decade of T, of that from scratch",
+                  Check("largest added time per decade of T, relative to training from scratch",
                         max(abs(p[2]) for p in pairs), where, most=0.01),
                   Number("pairs", float(len(pairs)), where),
                   Number("mean total variation", mean([p[0] for p in pairs]), where)]

@@ -44,12 +44,14 @@ def slide(penalty: float | None, t_end: float | None, name: str) -> list[Number]
     growths, again = ({what: growth(of, what) for what in "PQ"} for of in (run, tighter))
     found: list[Number] = [Number("time at the end", float(run.time[-1]), name)]
     for what in "PQ":
-        found += [Check(f"growth of the distance to {what}, of its norm", growths[what],
+        found += [Check(f"growth of the distance to {what}, relative to the norm of {what}",
+                        growths[what],
                         f"growth with {name}", least=0.1),
-                  Number("the same: change at a tenth of the tolerance",
+                  Number(f"change of the growth of the distance to {what} at a tenth of the "
+                         f"tolerance",
                          abs(growths[what] - again[what]), f"growth with {name}")]
     final = run.popflow.group("final")
-    return found + [Check(f"distance to {what}, normalised, of its norm",
+    return found + [Check(f"distance to {what} after normalising, relative to the norm of {what}",
                           float(final[f"distance_{what}_after"]) / norm(run, what),
                           f"normalising with {name}", most=0.01) for what in "PQ"]
 
@@ -80,7 +82,7 @@ def norm(run: xarray.Dataset, what: str) -> float:
 
 
 @claim(29, BIGRAM, "the loss rises again if l1 goes on for long", has_long=True,
-       headline=("rise of the excess loss from its least", "SGD, lambda = 0.01"),
+       headline=("rise of the excess loss above its least value", "SGD, lambda = 0.01"),
        conditions=["flow, lambda = 0.0001", "flow, lambda = 0.001", "SGD, lambda = 0.01"])
 def rising_loss(long: bool) -> list[Number]:
     """Two stages with l1 without the stop on a plateau. Flow (N = 10, T = 5000): until 0.16/lambda
@@ -99,9 +101,10 @@ def rising_loss(long: bool) -> list[Number]:
             rises.append(float(excess[-1] / excess.min() - 1))
             parts.append(float((excess[-1] - excess.min()) / run.excess_loss[0]))
         where = f"flow, lambda = {penalty:g}"
-        found += [Check("rise of the excess loss from its least", min(rises), where, least=0.1),
-                  Number("largest of three problems", max(rises), where),
-                  Number("largest rise, of what there is to learn", max(parts), where)]
+        found += [Check("rise of the excess loss above its least value", min(rises), where,
+                        least=0.1),
+                  Number("largest rise over the three problems", max(rises), where),
+                  Number("largest rise relative to the initial excess loss", max(parts), where)]
     start = thresholded(100, **SMALL)
     problem = popflow.open(start)
     rate = stage2_bound(problem.popflow.group("problem").mu, 100) / 4
@@ -112,7 +115,7 @@ def rising_loss(long: bool) -> list[Number]:
         windows = runs.excess_loss.values[:, 1:].reshape(runs.sizes["run"], 16, 10).mean(axis=2)
         least = int(windows.mean(axis=0).argmin())
         where = f"SGD, lambda = {penalty:g}"
-        found += [Check("rise of the excess loss from its least",
+        found += [Check("rise of the excess loss above its least value",
                         mean(windows[:, -1] / windows[:, least] - 1), where, least=0.1),
-                  Number("window of the least", float(least), where)]
+                  Number("window with the least loss", float(least), where)]
     return found

@@ -44,7 +44,7 @@ def line(axes, points, colour, label, **style):
 
 def linear_stage(axes):
     for colour, N in zip(COLOURS, (3, 10, 20)):
-        line(axes, series(1, "mean over problems of the larger of the two",
+        line(axes, series(1, "larger of the two relative distances, mean over problems",
                           rf"linear in stage 1, N = {N} and T = (\d+)"), colour, f"$N = {N}$")
     axes.axhline(0.05, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", yscale="log", xlabel="context length $T$",
@@ -54,8 +54,8 @@ def linear_stage(axes):
 def sparsity(axes):
     for colour, name in zip(COLOURS, ("softmax", "linear attention without l1",
                                       "l1 throughout (0.01)", "two stages (0.003)")):
-        line(axes, series(8, "share of |A| where Q is",
-                          re.escape(name) + r" at (\d+) boosting times, T = 25"), colour, name)
+        line(axes, series(8, "share of |A| at the positions of Q",
+                          re.escape(name) + r" at (\d+) boosting times?, T = 25"), colour, name)
     axes.set(xscale="log", xlabel="time, in boosting times of the flow",
              ylabel="share of $|A|$ where $Q$ is")
     axes.set_xticks([1, 2, 4, 8], labels=["1", "2", "4", "8"])
@@ -86,7 +86,8 @@ def bounce(axes):
 
 
 def boundary(axes):
-    x, y, _ = series(15, "largest start with the order of the tree", r"temperature ([\d.]+)")
+    x, y, _ = series(15, "largest start from which tokens are learned in the order of the tree",
+                     r"temperature ([\d.]+)")
     axes.plot(x, y, "o", color=COLOURS[0], label="largest start in the tree's order")
     axes.plot(x, 0.125 / x**2, color=COLOURS[1], label=r"$\mu^3/\tau^2$, $\mu = 1/2$")
     axes.set(xscale="log", yscale="log", xlabel=r"temperature $\tau$", ylabel="start $v(0)$")
@@ -97,8 +98,9 @@ def boundary(axes):
 def losses(axes):
     for row, weights in enumerate(("equal", "unequal")):
         for colour, name in zip(COLOURS, ("linear", "softmax")):
-            line(axes, series(30, f"mean excess loss with {name} attention, of what there is to "
-                                  "learn", rf"flow at (\d+) boosting times, {weights} weights"),
+            line(axes, series(30, f"mean excess loss with {name} attention, relative to the "
+                                  "initial one",
+                                  rf"flow at (\d+) boosting times, {weights} weights"),
                  colour, f"{name}, {weights} weights", linestyle=("-", "--")[row])
     axes.set(xscale="log", yscale="log", xlabel="time, in boosting times of the flow",
              ylabel="excess loss / what there is to learn")
