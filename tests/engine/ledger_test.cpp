@@ -1,4 +1,4 @@
-// Which runs are left to be computed.
+// Ledger of the runs that remain to be computed.
 
 #include "engine/ledger.hpp"
 
@@ -17,13 +17,13 @@ void check_claim(Ledger& ledger, std::uint64_t most, std::uint64_t first, std::u
   CHECK(stretch->count == count);
 }
 
-TEST_CASE("claims come in order, as many as are asked for", "[fast][sweep]") {
+TEST_CASE("claims are in order and have the requested size", "[fast][sweep]") {
   Ledger ledger;
   CHECK_FALSE(ledger.claim(1));
   ledger.add({0, 10});
   CHECK(ledger.left() == 10);
   check_claim(ledger, 3, 0, 3);
-  check_claim(ledger, 0, 3, 1);  // at least one
+  check_claim(ledger, 0, 3, 1);  // a claim has at least one run
   check_claim(ledger, 100, 4, 6);
   CHECK(ledger.left() == 0);
   CHECK_FALSE(ledger.claim(1));
@@ -35,18 +35,18 @@ TEST_CASE("returned blocks are reused first and merge with their neighbours", "[
   check_claim(ledger, 10, 0, 10);
   check_claim(ledger, 10, 10, 10);
   ledger.give_back({5, 5});
-  ledger.give_back({17, 3});  // joins what follows
+  ledger.give_back({17, 3});  // merges with the following block
   CHECK(ledger.left() == 88);
   check_claim(ledger, 100, 5, 5);
-  ledger.give_back({5, 0});  // nothing
+  ledger.give_back({5, 0});  // returns no run
   ledger.give_back({5, 5});
-  ledger.give_back({10, 7});  // closes the gap on both sides
+  ledger.give_back({10, 7});  // fills the gap and merges with both neighbours
   check_claim(ledger, 1000, 5, 95);
   CHECK(ledger.left() == 0);
   CHECK_FALSE(ledger.claim(1));
 }
 
-TEST_CASE("stretches with gaps stay apart", "[fast][sweep]") {
+TEST_CASE("blocks with gaps between them are not merged", "[fast][sweep]") {
   Ledger ledger;
   ledger.add({20, 2});
   ledger.add({3, 1});
@@ -68,14 +68,14 @@ TEST_CASE("threads claim every run once", "[fast][sweep]") {
       for (std::uint64_t round = 0;; ++round) {
         const auto stretch = ledger.claim(1 + round % 7);
         if (!stretch) return;
-        // Half of it, and the rest goes back.
+        // Keep half of the block and return the rest.
         const std::uint64_t kept = (stretch->count + 1) / 2;
         for (std::uint64_t run = 0; run < kept; ++run) claimed[i].push_back(stretch->first + run);
         ledger.give_back({stretch->first + kept, stretch->count - kept});
       }
     });
   for (std::thread& thread : threads) thread.join();
-  // A thread may have found nothing while another still held what it gave back.
+  // Claim blocks that were returned after the other threads had ended.
   while (const auto stretch = ledger.claim(100))
     for (std::uint64_t run = 0; run < stretch->count; ++run)
       claimed[0].push_back(stretch->first + run);

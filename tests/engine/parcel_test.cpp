@@ -1,4 +1,4 @@
-// Records from another rank arrive unchanged and in order.
+// Records from another MPI rank arrive unchanged and in order.
 
 #include "engine/parcel.hpp"
 
@@ -11,7 +11,7 @@
 namespace popflow::test {
 namespace {
 
-/// Notes all that is written, by words.
+/// Writer that records all calls as text.
 class Notes final : public TrajectoryWriter {
  public:
   using TrajectoryWriter::write;
@@ -59,7 +59,7 @@ void write_all(TrajectoryWriter& to) {
 
 }  // namespace
 
-TEST_CASE("a parcel arrives as it was packed", "[fast][engine]") {
+TEST_CASE("a parcel arrives unchanged", "[fast][engine]") {
   Notes direct, unpacked;
   write_all(direct);
   std::vector<std::vector<double>> sent;
@@ -68,7 +68,7 @@ TEST_CASE("a parcel arrives as it was packed", "[fast][engine]") {
   parcel.end(5, {{Outcome::Kind::diverged, 2, "it blew up", 2.5}, "local"});
   parcel.end(6, {});
   sent.push_back(parcel.take());
-  CHECK(sent.size() == 2);  // what is to be on the disk goes at once
+  CHECK(sent.size() == 2);  // sync() sends at once
   std::vector<std::pair<std::size_t, Ending>> ended;
   for (const std::vector<double>& records : sent)
     unpack(records, TrajectoryGroup(unpacked),

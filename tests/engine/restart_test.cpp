@@ -1,4 +1,4 @@
-// Restart slots: the newest intact one counts.
+// Checkpoints in restart slots: the newest intact slot counts.
 
 #include "engine/restart.hpp"
 
@@ -19,7 +19,7 @@ DriverData driver_data() {
   return data;
 }
 
-/// A file with nothing but restart slots.
+/// A file that contains only restart slots.
 struct SlotFile {
   explicit SlotFile(const System& of)
       : system(of), file(TrajectoryFile::create(folder.file("run.h5"), layout(), false)) {}
@@ -30,7 +30,7 @@ struct SlotFile {
     root.groups = {restart_group(system, {"linear", 0.25}, driver_data(), 1)};
     return root;
   }
-  /// Writes the slot of save `saves`, at whose time all entries of the state are `saves`.
+  /// Writes the slot of save `saves`, at time `saves`, with `saves` as every entry of the state.
   void write(RestartWriter& writer, std::int64_t saves, bool ended = false) {
     State x(system.shape().state_size());
     std::fill(x.begin(), x.end(), static_cast<double>(saves));
@@ -72,7 +72,7 @@ TEST_CASE("a damaged slot is skipped", "[fast][run]") {
   SlotFile slots(system);
   RestartWriter writer(slots.file, 0, 0);
   slots.write(writer, 1);
-  slots.write(writer, 2);  // lies second
+  slots.write(writer, 2);  // the second slot of the file
   const std::size_t second = slots.file.size("restart/" + part) / 2;
   if (part == "state" || part == "driver" || part == "slot_time")
     slots.file.write("restart/" + part, second, 0.125);
@@ -81,7 +81,7 @@ TEST_CASE("a damaged slot is skipped", "[fast][run]") {
   CHECK(slots.read().saves == 1);
 }
 
-TEST_CASE("a run is resumed from before its stop", "[fast][run]") {
+TEST_CASE("a stopped run is resumed from the checkpoint before its stop", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
   RestartWriter writer(slots.file, 0, 0);
@@ -91,13 +91,13 @@ TEST_CASE("a run is resumed from before its stop", "[fast][run]") {
   CHECK(slots.read(Slots::all).saves == 3);
   CHECK(slots.read(Slots::all).ended);
   CHECK(slots.read(Slots::resumable).saves == 2);
-  // The next slot takes the place of the stop's.
+  // The next slot replaces the stop's.
   RestartWriter again(slots.file, 0, slots.read(Slots::resumable).sequence + 1);
   slots.write(again, 3);
   CHECK(slots.read(Slots::resumable).saves == 3);
 }
 
-TEST_CASE("slots of another system are refused", "[fast][run]") {
+TEST_CASE("checkpoints of another system are refused", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
   RestartWriter writer(slots.file, 0, 0);
@@ -107,7 +107,7 @@ TEST_CASE("slots of another system are refused", "[fast][run]") {
   CHECK_THROWS_AS(RestartReader(file, other), InputError);
 }
 
-TEST_CASE("slots of equal size with other names are refused", "[fast][run]") {
+TEST_CASE("checkpoints of equal size with other names are refused", "[fast][run]") {
   const ToySystem system(oscillator());
   SlotFile slots(system);
   RestartWriter writer(slots.file, 0, 0);
@@ -130,7 +130,7 @@ TEST_CASE("slots of equal size with other names are refused", "[fast][run]") {
   CHECK(reader.read_state(0, Slots::all).saves == 1);
 }
 
-TEST_CASE("the spacing is kept", "[fast][run]") {
+TEST_CASE("the file stores the spacing of save times", "[fast][run]") {
   const ToySystem system(oscillator());
   const SlotFile slots(system);
   const Spacing spacing = read_spacing(DataFile(slots.folder.file("run.h5")));
@@ -138,12 +138,12 @@ TEST_CASE("the spacing is kept", "[fast][run]") {
   CHECK(spacing.step == 0.25);
 }
 
-TEST_CASE("a file is written by one process at a time", "[fast][run]") {
+TEST_CASE("a second process cannot open a file for writing", "[fast][run]") {
   const ToySystem system(oscillator());
   const SlotFile slots(system);
   const std::string path = slots.folder.file("run.h5");
   CHECK_THROWS_WITH(TrajectoryFile::open(path), Catch::Contains("another process"));
-  CHECK(DataFile(path).has_dataset("restart/state"));  // reading is not locked
+  CHECK(DataFile(path).has_dataset("restart/state"));  // reading needs no lock
 }
 
 TEST_CASE("a file must have all datasets that its run writes", "[fast][run]") {

@@ -1,4 +1,4 @@
-// All files share one vocabulary of status.
+// Numbers and words of the status, which are common to all files.
 
 #include "engine/status.hpp"
 
@@ -6,8 +6,8 @@
 
 namespace popflow::test {
 
-TEST_CASE("a status has one number and one word in all files", "[fast][engine]") {
-  // Files hold these numbers: they never change.
+TEST_CASE("a status has the same number and word in all files", "[fast][engine]") {
+  // Existing files contain these numbers, so they must never change.
   CHECK(run_status_words() == std::vector<std::string>{"missing", "complete", "steady", "diverged",
                                                        "step_limit", "underflow", "refused",
                                                        "stuck", "stopped"});
@@ -19,7 +19,7 @@ TEST_CASE("a status has one number and one word in all files", "[fast][engine]")
   CHECK_FALSE(status_of_word("finished").has_value());
 }
 
-TEST_CASE("an outcome and its status say the same", "[fast][engine]") {
+TEST_CASE("outcomes and statuses correspond", "[fast][engine]") {
   using Kind = Outcome::Kind;
   for (const Kind kind : {Kind::reached, Kind::steady, Kind::diverged, Kind::step_limit,
                           Kind::underflow, Kind::stuck, Kind::stopped, Kind::interrupted})

@@ -1,4 +1,4 @@
-// How an ensemble as a whole ended.
+// Combines the endings of an ensemble's runs into the ending of the ensemble.
 
 #include <cmath>
 
@@ -24,14 +24,14 @@ using How = Outcome::Kind;
 
 }  // namespace
 
-TEST_CASE("Runs that ended in the same place ended there together", "[fast][run]") {
+TEST_CASE("An ensemble has an outcome if all its runs have the same one", "[fast][run]") {
   CHECK(together({ending(How::reached, "global"), ending(How::reached, "global")}).where ==
         "global");
   CHECK(together({ending(How::reached, "global"), ending(How::reached, "local")}).where ==
         "undecided");
 }
 
-TEST_CASE("Runs that diverged say nothing of where the others ended", "[fast][run]") {
+TEST_CASE("Diverged runs do not affect the ensemble's outcome", "[fast][run]") {
   const Ending some =
       together({ending(How::diverged, "undecided", 3), ending(How::reached, "global"),
                 ending(How::diverged, "local", 2), ending(How::reached, "global")});
@@ -41,7 +41,7 @@ TEST_CASE("Runs that diverged say nothing of where the others ended", "[fast][ru
   CHECK(std::isnan(some.outcome.diverged_at));
 }
 
-TEST_CASE("An ensemble diverged if all its runs did, when the first of them did", "[fast][run]") {
+TEST_CASE("An ensemble diverges if all its runs do, at the earliest time", "[fast][run]") {
   const Ending all =
       together({ending(How::diverged, "local", 3), ending(How::diverged, "local", 2)});
   CHECK(all.outcome.kind == How::diverged);
@@ -49,7 +49,7 @@ TEST_CASE("An ensemble diverged if all its runs did, when the first of them did"
   CHECK(all.where == "undecided");
 }
 
-TEST_CASE("An ensemble ended at a limit if one of its runs did, whichever", "[fast][run]") {
+TEST_CASE("An ensemble ends at a limit if any of its runs does", "[fast][run]") {
   const Ending good = ending(How::reached, "global");
   const Ending limited = ending(How::step_limit, "global", std::nan(""), "--max-steps is 20");
   for (const auto& runs : {std::vector{good, limited, good}, std::vector{limited, good, good}}) {
@@ -64,7 +64,7 @@ TEST_CASE("An ensemble ended at a limit if one of its runs did, whichever", "[fa
   CHECK(together({limited, limited}).outcome.message == "--max-steps is 20");
 }
 
-TEST_CASE("An ensemble is interrupted if one of its runs is", "[fast][run]") {
+TEST_CASE("An ensemble is interrupted if any of its runs is", "[fast][run]") {
   const Ending cut = together({ending(How::diverged, "local", 3), ending(How::reached, "local"),
                                ending(How::interrupted, "local", std::nan(""), "the first"),
                                ending(How::interrupted, "local", std::nan(""), "the second")});
@@ -72,14 +72,14 @@ TEST_CASE("An ensemble is interrupted if one of its runs is", "[fast][run]") {
   CHECK(cut.outcome.message == "the first");
 }
 
-TEST_CASE("The summary of a single run is complete", "[fast][run]") {
+TEST_CASE("A single run's ending is passed on in full", "[fast][run]") {
   const Ending one = together({ending(How::diverged, "local", 3, "it blew up")});
   CHECK(one.outcome.message == "it blew up");
   CHECK(one.outcome.diverged_at == 3);
   CHECK(one.where == "local");
 }
 
-TEST_CASE("Runs that a condition stopped are stopped together", "[fast][run]") {
+TEST_CASE("An ensemble is stopped if a condition stopped all its runs", "[fast][run]") {
   const auto stopped = [](double t) {
     return Ending{{How::stopped, t, "stopped at t = 1: loss < 0.1"}, "global"};
   };

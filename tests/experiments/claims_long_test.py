@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: nightly
-"""Long forms of the claims (hours in all): each gives its stored verdict."""
+"""Runs the long forms of the claims (hours in all) and checks that each gives its stored
+verdict."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""The claims of data/experiments/deep-linear-*.cfg, as numbers."""
+"""Checks the claims of data/experiments/deep-linear-*.cfg as numbers."""
 
 from experiment import check, experiment, near, np
 from runs import run_all
@@ -9,7 +9,8 @@ STRENGTHS = np.array([4, 2, 1, 0.5])
 
 
 def sigmoid_starts(run):
-    """Returns a_k(0): column k of W_1 plus row k of W_2, orthogonal to those of stronger modes."""
+    """Returns a_k(0): column k of W_1 plus row k of W_2, orthogonalised against those of stronger
+    modes."""
     below, above = run.first("W")
     taken, starts = [], []
     for k in range(len(STRENGTHS)):
@@ -27,7 +28,8 @@ def test_modes_one_by_one():
     check(np.allclose(half[:4], [1.98, 3.82, 7.43, 14.03], atol=5e-3), f"half times {half}")
     check(np.all(np.isnan(half[4:])), "modes of strength 0 have no half")
     check(np.allclose(half[:4] * STRENGTHS, [7.9, 7.6, 7.4, 7.0], atol=0.05), "not of order 1/s")
-    # In the middle between two modes' half times the stronger ones are learned, the others not yet.
+    # Halfway between the half times of two modes the stronger ones are learned and the others are
+    # not.
     near(run.first("loss"), np.sum(STRENGTHS ** 2) / 2, 1e-4)
     for k in range(3):
         plateau = np.sum(STRENGTHS[k + 1:] ** 2) / 2
@@ -48,7 +50,7 @@ def test_sigmoids():
 
 
 def test_spectral_start():
-    """From a spectral start the sigmoids are exact."""
+    """Sigmoids are exact from a spectral start."""
     run = experiment("deep-linear-modes.cfg", "--start", "spectral", "--rtol", 1e-11)
     exact = np.log(STRENGTHS / 1e-6 - 1) / (2 * STRENGTHS)
     check(np.allclose(run["half_time"][:4], exact, rtol=1e-7), "half times")

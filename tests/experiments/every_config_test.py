@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Every configuration says how it is run, what it claims, and has a test of its claim."""
+"""Checks that every configuration says how to run it and what it claims, and that a test checks its
+claim."""
 
 import glob
 import os
@@ -15,7 +16,7 @@ def configurations():
     return sorted(os.path.relpath(path, FOLDER) for path in found)
 
 
-def test_the_first_line_runs_it_alone():
+def test_the_first_line_runs_the_configuration():
     for config in configurations():
         words = command(config)
         check(words[0] in ("run", "compare", "sweep")
@@ -26,7 +27,7 @@ def test_the_first_line_runs_it_alone():
                     code=0)
 
 
-def test_it_states_a_claim_and_what_to_look_at():
+def test_a_configuration_states_a_claim_and_what_to_look_at():
     for config in configurations():
         with open(os.path.join(FOLDER, config)) as file:
             text = file.read()
@@ -34,7 +35,7 @@ def test_it_states_a_claim_and_what_to_look_at():
             check(part in text, f"{config} has no '{part}'")
 
 
-def test_its_claim_is_checked():
+def test_a_test_runs_every_configuration():
     tests = ""
     for path in glob.glob(os.path.join(SOURCE, "tests", "experiments", "*_test.py")):
         with open(path) as file:

@@ -1,4 +1,4 @@
-"""Running the experiments of data/experiments as their first line says."""
+"""Runs the experiments of data/experiments as their first lines say."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ FOLDER = os.path.join(SOURCE, "data", "experiments")
 
 
 def command(config):
-    """The words of the command that a configuration's first line gives, without the program."""
+    """Returns the words of the command in a configuration's first line, without the program."""
     with open(os.path.join(FOLDER, config)) as lines:
         words = lines.readline().split()
     check(words[:2] == ["#", "popflow"], f"the first line of {config} is no command")
@@ -57,7 +57,7 @@ class Run:
         return self.data[name][-1]
 
     def at(self, name, time):
-        """At the save nearest to a time, which must be within 3% of it."""
+        """Returns the value at the save nearest to a time, which must be within 3% of it."""
         where = np.argmin(np.abs(self.data["time"] - time))
         check(np.isclose(self.data["time"][where], time, rtol=0.03), f"no save near {time}")
         return self.data[name][where]
@@ -80,7 +80,8 @@ class Comparison:
         self.time = self.data["time"]
 
     def pair(self, one, other):
-        """The place of a pair, and +1 where its differences are `one` minus `other`, else -1."""
+        """Returns a pair's index, and +1 if its differences are `one` minus `other`, otherwise
+        -1."""
         for place, pair in enumerate(zip(self.data["second"], self.data["first"])):
             words = [self.rungs[rung] for rung in pair]
             if words in ([one, other], [other, one]):
@@ -126,7 +127,7 @@ class Sweep:
 
 
 def experiment(config, *more, code=0):
-    """Runs an experiment from the sources' folder, as a reader of its first line would."""
+    """Runs an experiment from the source folder, like a reader who follows its first line."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         words = command(config)

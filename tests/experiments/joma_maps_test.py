@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""The claims of JoMA's maps: which tokens are learned first, and the correlation of theorem 1."""
+"""Checks the claims of JoMA's maps: which tokens are learned first, and the correlation of theorem
+1."""
 
 import os
 
@@ -26,14 +27,14 @@ def test_which_tokens_are_learned_first():
     check(time.shape == (61, 41, 3), "the grid")
     check(np.abs(time / exact - 1).max() < 2e-7, "not the times of the clock")
 
-    # Larger targets sooner, but below the bound: there later.
+    # Larger targets are reached sooner above the bound, and later below it.
     bound = np.cbrt(start * tau[:, None]**2)
     between = (target[1:] + target[:-1])[:, None, None] / 2
     later = np.diff(time, axis=0) > 0
     check(later.any() and not later.all(), "there is one order only")
     check(np.all(later[np.broadcast_to(between < bound, later.shape)]), "sooner below the bound")
     check(not np.any(later & (between > 1.35 * bound)), "later above the bound")
-    # The smaller the start, the sharper: the bound is the limit for starts far below the target.
+    # The bound is sharper for smaller starts: it is the limit for starts far below the target.
     astray = np.mean(later != (between < bound), axis=(0, 1))
     check(np.all(np.diff(astray) > 0) and astray[0] < 0.002 and astray[2] < 0.025, f"{astray}")
     turned = np.argmax(time[0] < time[-1], axis=0)
@@ -64,9 +65,9 @@ SHORT = ("--runs", 2, "--over", "attention=softmax,exp,linear", "--over", "learn
          "--over", "width:classes=5,20", "--over", "width:nodes=5,20")
 
 
-def test_the_correlation_of_the_theorem_in_short():
-    """joma_joint_test.py has the whole map. These cells have the same seeds there; the bounds leave
-    room for two runs in the place of four."""
+def test_the_correlation_of_the_theorem_on_a_few_cells():
+    """Checks a few cells of the map of joma_joint_test.py, with the same seeds. The bounds allow
+    for two runs instead of four."""
     sweep = experiment("joma-joint-correlation.cfg", *SHORT)
     correlation = sweep["correlation"]
     check(correlation.shape == (3, 2, 2, 2), f"{correlation.shape}")
@@ -79,14 +80,14 @@ def test_the_correlation_of_the_theorem_in_short():
     check(np.all(sweep["theorem_residual"][1] > 1), "exp: the constant stays")
 
 
-def test_the_step_is_what_fails_with_exp_attention():
+def test_large_steps_break_the_correlation_with_exp_attention():
     def flow(classes, *more):
         return experiment("joma-joint-correlation.cfg", "--mode", "flow", *more, "--over",
                           "attention=exp", "--over", f"width:classes={classes}", "--over",
                           f"width:nodes={classes}")["correlation"]
 
     check(flow("5,10,40").min() > 1 - 1e-9, "the flow")
-    # Where steps are unstable, rounding decides on the digits.
+    # Where steps are unstable, rounding determines the digits.
     for step, low, high in ((0.05, 0.91, 0.99), (0.2, -1, -0.5), (1, -1, -0.5)):
         found = flow("5,10,20", "--method", "euler", "--dt", step)
         check(np.all((found >= low) & (found < high)), f"steps of {step}: {found}")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Each configuration of joma in data/experiments, run as it says, and its claim checked."""
+"""Runs each configuration of joma in data/experiments as its first line says, and checks its
+claim."""
 
 import math
 
@@ -12,7 +13,7 @@ def test_figure_4():
     run = experiment("joma-figure4.cfg")
     target = run.problem["target"][0]
     check(len(target) == 10 and np.all((target > 1) & (target < 4)), "targets")
-    # The paper's iteration, written down.
+    # The paper's iteration, implemented independently.
     v = np.full(10, 0.05)
     entropies = []
     for step in range(5001):
@@ -26,13 +27,13 @@ def test_figure_4():
     check(np.allclose(run["v"][-1, 0], v, rtol=1e-9), "v at the end")
     entropy = run["attention_entropy"]
     check(np.allclose(entropy, entropies, rtol=1e-9), "entropy")
-    # It dips, deeply, and bounces.
+    # The entropy falls by more than half and rises again.
     low = int(np.argmin(entropy))
     at = run.event("entropy_minimum")
     check(0 < low < 200 and abs(run["time"][low] - at) <= 0.5, f"minimum at {at}")
     check(entropy[low] < 0.5 * entropy[0], f"{entropy[low]} does not dip")
     check(entropy[-1] > 1.2 * entropy[low], f"{entropy[-1]} does not bounce")
-    # The largest target first.
+    # Tokens with larger targets pass 90% earlier.
     times = run["time_to_90"][0]
     order = np.argsort(-target)
     passed = times[order][np.isfinite(times[order])]
@@ -50,7 +51,7 @@ def test_erf_law():
     check(abs(run.attributes["blow_up_time"] / law - 1) < 1e-13, "blow_up_time")
     done = int(run["saves_done"])
     check(done > 500, f"{done} saves")
-    # All but the last, where v is beyond what erf can tell.
+    # The last save is left out, since erf(v) rounds to 1 there.
     time, v = run["time"][:done - 1], run["v"][:done - 1, 0]
     line = math.erf(0.05 / root2) + math.sqrt(2 / math.pi) * np.outer(time, drive)
     worst = np.max(np.abs(erf(v / root2) - line))
@@ -67,7 +68,8 @@ def test_salient_first():
     check(np.all(np.isfinite(times)) and np.all(np.diff(times) > 0), "not in order")
     check(np.nanmax(run["clock_spread"]) < 1e-8, "clocks differ")
     check(run["learned_min"][-1] > 0.95, "not learned")
-    # Slopes of log|mu - v| where it is small but still seen in v, by single saves.
+    # Slopes of log|mu - v| between saves, where the distance is small but larger than the rounding
+    # of v.
     time, v = run["time"], run["v"][:, 0]
     rates = []
     for l in order:

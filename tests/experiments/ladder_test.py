@@ -1,18 +1,19 @@
 #!/usr/bin/python3
 # label: long
-"""The comparisons of data/experiments say what their configurations claim."""
+"""Checks that the comparisons of data/experiments give the verdicts that their configurations
+claim."""
 
 from experiment import check, experiment, near, np
 from runs import run_all
 
 
-def test_gaussian_noise_accounts_for_what_the_flow_misses():
+def test_gaussian_noise_explains_the_error_of_the_flow():
     ladder = experiment("scb-ladder.cfg")
     for name in ("signal_V", "signal_A"):
         check(ladder.verdict("sgd", "flow", name) == "agree", name)
-    # With 48 runs the errors of the means are a tenth of their differences from the flow. The
-    # difference of the excess loss is just above the margin, since its range covers the whole
-    # training.
+    # With 48 runs the means' errors are a tenth of their differences from the flow. The difference
+    # of the excess loss is just above the margin, which is large because the loss's range covers
+    # all of training.
     check(ladder.verdict("sgd", "flow", "distance_Q") == "differ", "distance_Q")
     for name in ("excess_loss", "distance_Q"):
         check(ladder.p_value("sgd", "flow", name) <= 0.05, name)
@@ -25,7 +26,7 @@ def test_gaussian_noise_accounts_for_what_the_flow_misses():
     near(ladder.mean("flow", "excess_loss")[-1], 3.7e-4, 1e-5)
 
 
-def test_sgd_follows_the_full_flow_and_not_the_integrated_one():
+def test_sgd_follows_the_full_flow_but_not_the_integrated_one():
     ladder = experiment("joma-figure2-ladder.cfg")
     check(ladder.verdict("sgd", "flow", "loss") == "agree", "loss")
     check(ladder.verdict("sgd", "flow", "effective_tokens") == "agree", "effective tokens")
@@ -34,7 +35,7 @@ def test_sgd_follows_the_full_flow_and_not_the_integrated_one():
     early = np.argmin(np.abs(ladder.time - 105))
     near(ladder.mean("integrated", "attention_entropy")[early], 0.52, 0.05)
     near(ladder.mean("sgd", "attention_entropy")[early], 2.27, 0.05)
-    # Finite contexts are a bias.
+    # Finite contexts cause a bias.
     near(ladder.difference("sgd", "flow", "loss")[-1], 0.021, 0.003)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""The claims of data/experiments/linear-attention-*.cfg, as numbers."""
+"""Checks the claims of data/experiments/linear-attention-*.cfg as numbers."""
 
 from experiment import check, close, experiment, near, np
 from runs import run_all
@@ -30,7 +30,7 @@ def test_limit():
 
 
 def test_long_test_prompts():
-    """The error that is left falls by the square of the length of the training prompts."""
+    """The remaining test loss falls with the square of the length of the training prompts."""
     left = {}
     for pairs in (20, 200, 2000):
         run = experiment("linear-attention-limit.cfg", "--context-length", pairs)

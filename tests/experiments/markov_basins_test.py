@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: long
-"""The claims of data/experiments/markov-basins*.cfg: every start against the exact table."""
+"""Checks the claims of data/experiments/markov-basins*.cfg: every start against the exact table."""
 
 from experiment import check, experiment, np
 from runs import run_all
@@ -14,7 +14,8 @@ def energy_of(w, e):
 
 
 def ends_locally(w, e, p, q):
-    """The exact table of the flow's basins, for e != 0 and away from the separatrix."""
+    """Returns where the flow ends at a local minimum by the exact table, for e != 0 and off the
+    separatrix."""
     below = (w < 0) & (energy_of(w, e) < SADDLE_ENERGY)
     if p + q < 1:
         return below & (w < SADDLE)
@@ -26,13 +27,13 @@ def check_basins(config):
     check(sweep.axes == ["w0", "e0"] and sweep["loss"].shape == (400, 400), "the grid")
     w, e = sweep["w0"][:, None], sweep["e0"][None, :]
     local = ends_locally(w, e, sweep.parameters["p"], sweep.parameters["q"])
-    # The table says nothing about starts on the separatrix to rounding; this grid has none.
+    # The table does not apply to starts on the separatrix (up to rounding); this grid has none.
     told = ~((w < 0) & (np.abs(energy_of(w, e) - SADDLE_ENERGY) < 1e-9))
     check(told.all(), f"{np.count_nonzero(~told)} starts on the separatrix")
-    check(5000 < np.count_nonzero(local) < 155000, "one basin is hardly there")
+    check(5000 < np.count_nonzero(local) < 155000, "one basin is nearly empty")
     check(np.all(sweep.is_word("outcome", "local") == local), "wrong outcomes: local")
     check(np.all(sweep.is_word("outcome", "global") == ~local), "wrong outcomes: global")
-    # The states that the flow has reached say so themselves.
+    # The losses of the final states confirm the outcomes.
     rate, entropy = sweep["entropy_rate"], sweep["stationary_entropy"]
     left = (sweep["loss"] - rate) / (entropy - rate)
     check(np.all(np.abs(left[local] - 1) < 1e-6), "loss of local minima")
@@ -44,7 +45,7 @@ def check_basins(config):
 def test_basins_of_a_correlated_chain():
     sweep = check_basins("markov-basins.cfg")
     check(sweep.parameters["p"] + sweep.parameters["q"] < 1, "not correlated")
-    # The standard small start: near the origin.
+    # The standard small start lies near the origin.
     check(sweep.is_word("outcome", "global")[200:210, :10].all(), "small starts")
 
 
@@ -69,7 +70,8 @@ def test_sgd_blurs_the_boundary():
     misplaced = np.abs(fraction - above)
     for batch, low, high in ((0, 0.08, 0.25), (1, 0.03, 0.12), (2, 0.01, 0.08)):
         one = fraction[batch]
-        # From both sides, within a width that shrinks: 1 - above, 0 - below, between them gradually.
+        # The fraction of global ends changes gradually from 1 above the boundary to 0 below, over a
+        # width that shrinks with the batch size.
         check(one[near & above].min() < 1 and one[near & ~above].max() > 0, f"{batch}: sharp")
         check(low < misplaced[batch][near].mean() < high,
               f"{batch}: {misplaced[batch][near].mean()}")

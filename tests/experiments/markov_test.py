@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""The claims of data/experiments/markov-*.cfg, as numbers."""
+"""Checks the claims of data/experiments/markov-*.cfg as numbers."""
 
 from experiment import check, close, experiment, near, np
 from runs import run_all
@@ -37,7 +37,7 @@ def test_small_start_correlated():
     close(run.event("loss_settled"), 16.542, 1e-3)
     near(run.attributes["stationary_entropy"], 0.673, 1e-3)
     near(run.attributes["entropy_rate"], 0.545, 1e-3)
-    # Until e has grown the loss stays up.
+    # The loss stays near its start until e has grown.
     early = run["time"] < 4
     check(np.all(run["loss"][early] > run.attributes["stationary_entropy"] - 0.02), "no plateau")
 
@@ -84,7 +84,7 @@ def test_onegin():
     check_global(learned)
 
 
-def test_a_free_bias_ends_alike():
+def test_a_free_bias_reaches_the_same_minimum():
     for name in ("markov-small-start-correlated", "markov-small-start-alternating",
                  "markov-left-of-saddle", "markov-high-energy"):
         optimal = experiment(f"{name}.cfg")
@@ -106,12 +106,12 @@ def test_sgd_ends_in_both_basins():
     rate, entropy = run.attributes["entropy_rate"], run.attributes["stationary_entropy"]
     check(np.all(np.abs(loss[reached["global"]] - rate) < 0.1 * (entropy - rate)), "global loss")
     check(np.all(np.abs(loss[reached["local"]] - entropy) < 0.1 * (entropy - rate)), "local loss")
-    # The flow's energy stays below the saddle's; those of the runs part across it.
+    # The flow's energy stays below the saddle's, and the energies of runs spread across it.
     check(np.max(flow["energy"]) < SADDLE_ENERGY, "the flow's energy")
     energy = run["energy"]
     check(np.ptp(energy[:, 0]) == 0 and np.std(energy[:, 10]) > 0.05, "energy does not spread")
     check(np.all(energy[reached["local"], -1] < SADDLE_ENERGY), "local above the separatrix")
-    # Less noise, and all go with the flow.
+    # With less noise all runs end where the flow ends.
     large = experiment("markov-sgd-basins.cfg", "--batch-size", 400, "--runs", 16)
     check(np.all(large["outcome"] == list(run.words("outcome")).index("local")), "large batches")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""The claim of data/experiments/scb-boosting-time.cfg: stage 1 lasts about log T."""
+"""Checks the claim of data/experiments/scb-boosting-time.cfg: stage 1 lasts about log T."""
 
 from experiment import check, experiment, np
 from runs import run_all
@@ -15,7 +15,7 @@ def test_the_boosting_time_grows_with_log_t():
         log_t = np.log(sweep["context_length"][large])
         slope, start = np.polyfit(log_t, boosted[large, n], 1)
         expected = 1 / rate[-1, n]
-        # From both sides: the fit to the rate, and every point to the line.
+        # Check the line's slope against the rate, and every point against the line.
         check(abs(slope / expected - 1) < 1e-5, f"N = {tokens}: {slope} and {expected}")
         off = np.abs(boosted[large, n] - start - slope * log_t).max()
         check(off < 5e-4, f"N = {tokens}: {off} off the line")

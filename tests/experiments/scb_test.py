@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: long
-"""The claims of the experiments with scb, as numbers."""
+"""Checks the claims of the experiments with scb as numbers."""
 
 import os
 
@@ -10,7 +10,7 @@ from runs import Folder, popflow, run_all
 
 def test_two_stages():
     run = experiment("scb-two-stages.cfg")
-    # A few log T over the growth rate sqrt(kappa K_P).
+    # The time is a few log T divided by the growth rate sqrt(kappa K_P).
     rate = np.sqrt(run.attributes["K_P"] * run.attributes["kappa"])
     check(0.5 < run.event("boosted") * rate / np.log(5000) < 2, "the time of boosting")
     check(run.event("boosted") < run.event("aligned") < run.event("fast_phase_end") < 50,
@@ -29,7 +29,7 @@ def test_softmax_ends_at_the_same_pattern():
     close(linear.event("boosted"), 20.8, 0.01)
     check(softmax["signal_V"].max() > 4, "the overshoot of signal_V")
     check(linear["signal_V"].max() < 1.5, "no such overshoot with linear attention")
-    # The support has nearly all of the attention, in equal parts, in both.
+    # With both kinds of attention the support has nearly all attention, in equal parts.
     for run, off in ((softmax, 1e-3), (linear, 1e-6)):
         check(np.all(run["A_support"][-1] > 0.4), "the support")
         check(np.all(np.abs(run["A_off"][-1]) < off), "off the support")
@@ -55,7 +55,7 @@ def test_two_stage_training_finds_P_and_Q():
     check(run.final["weights_kept"] == 20, "two positions of each query")
     close(run.final["distance_P_after"], 0.03468, 0.002)
     close(run.last("signal_V"), 0.9749, 0.0002)
-    # The rest of the attention makes up for V.
+    # The attention's remaining error compensates V's.
     close(run.last("signal_A") * run.last("signal_V"), 1, 1e-4)
     close(run["A_off"][-1].mean(), -5.075e-6, 0.002)
 
@@ -81,7 +81,7 @@ def test_distances_grow_after_the_loss_has_converged():
     late = run["time"] >= 100
     check(np.all(run["excess_loss"][late] > 3.7e-9), "the penalty keeps the loss above its minimum")
     check(np.all(run["excess_loss"][late] < 5.3e-9), "the loss stays converged")
-    # Off the positions attention comes to rest at zero, for good.
+    # Attention off the positions comes to rest at zero and stays there.
     rests = np.all(run["A_off"] == 0, axis=1) & (run["time"] > run.event("stage2"))
     check(np.array_equal(rests, run["time"] > 65), "off the positions")
     nearest = np.argmin(run["distance_P"])
@@ -113,9 +113,9 @@ def test_a_uniform_start_differs_by_order_1_over_N():
         check(with_it["excess_loss"].argmax() == 0, "the loss differs most at the start")
 
 
-def test_two_stages_of_sgd_end_nearer_to_Q_by_their_learning_rate():
-    # Fixed seeds. With others: errors of means are 1 to 5% and the differences 5 errors or more, but
-    # for distance_Q at the same rate, of which only the order of size is checked.
+def test_two_stages_of_sgd_end_nearer_to_Q_through_their_learning_rate():
+    # Fixed seeds. Over seeds, errors of means are 1 to 5%, and differences are 5 errors or more.
+    # The exception is distance_Q at the same rate, whose order of magnitude alone is checked.
     plain = ["--schedule", "plain"]
     with_l1 = experiment("scb-l1-sgd.cfg")
     without = experiment("scb-l1-sgd.cfg", "--l1", 0)
@@ -134,7 +134,7 @@ def test_two_stages_of_sgd_end_nearer_to_Q_by_their_learning_rate():
         check(np.all(run.final["weights_kept"] == 6), "rounding finds the positions")
 
 
-def test_the_large_experiment_works_in_small():
+def test_the_large_experiment_works_at_small_size():
     small = ["--vocab-size", 20, "--context-length", 500, "--learning-rate", 0.02, "--t-end", 120]
     noisy = experiment("scb-large.cfg", *small)
     flow = experiment("scb-large.cfg", *small, "--mode", "flow", "--method", "dopri5",

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: long
-"""The claims of topic's maps, data/experiments/topic-landscape.cfg and topic-attention-map.cfg."""
+"""Checks the claims of topic's maps, data/experiments/topic-landscape.cfg and
+topic-attention-map.cfg."""
 
 from experiment import check, experiment, near, np
 from runs import run_all
@@ -16,13 +17,14 @@ def test_the_landscape_has_a_valley():
     check(np.abs(loss - exact).max() < 1e-14, f"{np.abs(loss - exact).max()} off the exact loss")
     near(loss[20, 20], 0.976159, 5e-7)
 
-    # The least loss along alpha = beta, to the rounding of the loss.
+    # Least loss along alpha = beta, up to the rounding of the loss.
     log_weight = np.linspace(2.205, 2.217, 121)
     along = [model.loss(same_word=x, same_topic=x) for x in log_weight]
     valley = 10 * np.exp(log_weight[np.argmin(along)])
     near(valley, 91.28, 0.02)
     near(min(along), 0.971015, 5e-7)
-    # No loss of the grid is smaller than the valley's, and the smallest is next to the valley.
+    # The valley's loss is a lower bound for the grid, and the grid's smallest loss is next to the
+    # valley.
     check(loss.min() > min(along) and loss.min() - min(along) < 1e-9, f"{loss.min()}")
     weight = 9 * np.exp(topic)[:, None] + np.exp(word)[None, :]
     for beta, column, of in zip(np.exp(word), loss.T, weight.T):
@@ -31,7 +33,7 @@ def test_the_landscape_has_a_valley():
             check(abs(np.log(best / valley)) < 0.105, f"beta = {beta}: {best}")
         else:
             check(np.argmin(column) == 0, f"beta = {beta}: not the least alpha")
-    # It depends on the weight of the topic alone: falls until there, and rises again.
+    # The loss depends on the topic's weight alone: it falls up to the valley and rises beyond.
     order = np.argsort(weight, axis=None)
     along, weight = loss.flat[order], weight.flat[order]
     check(np.all(np.diff(along[weight < valley]) < 1e-15), "not down to the valley")
@@ -47,7 +49,7 @@ def test_same_topic_attention():
     check(word.shape == (2, 10, 11) and sweep.is_word("status", "complete").all(), "the grid")
     some, weak = (tau > 1) & (tau < 10), l2 < 2e-3
 
-    # W_V frozen.
+    # Attention with W_V frozen.
     contrast = topic[0] / other[0]
     check(np.all(contrast[some][:, weak] > 5.8), "no contrast")
     check(np.all(np.diff(topic[0, :9, 0]) > 0), "it does not grow with the topics")
@@ -65,7 +67,7 @@ def test_same_topic_attention():
         for l in np.flatnonzero(weak):
             check_least_loss(int(tau[t]), l2[l], topic[0, t, l], other[0, t, l])
 
-    # W_V trained along: to the word itself, to the topic, to [MASK].
+    # With W_V trained too, attention goes to the word itself, to its topic, or to [MASK].
     check(np.all(word[1, :9][:, l2 < 2e-5] > 10), "some are still on the plateau")
     check(np.all(topic[1, :9][:, l2 < 2e-5] < other[1, :9][:, l2 < 2e-5] * 1.2), "topic and others")
     for found, expected in zip((word, topic, other), (33.9, 0.2135, 0.330)):
@@ -82,8 +84,8 @@ def test_same_topic_attention():
 
 
 def check_least_loss(topics, l2, own, other):
-    """The logits that make this relative attention are a minimum of the loss: what is away from
-    them by 0.1 in any direction is worse."""
+    """Checks that the logits of this relative attention are a minimum of the loss: a change by 0.1
+    in any direction increases it."""
     model = TopicModel(tau=topics, l2=l2)
     words = model.inside * model.v * (own + (topics - 1) * other)
     words += model.outside * (model.n - topics * model.v) * other

@@ -6,8 +6,8 @@ from experiment import np
 
 
 class TopicModel:
-    """Index 0 is [MASK], words of topic t are 1 + t v .. (t+1) v; W_V is the optimum under uniform
-    attention."""
+    """Index 0 is [MASK]; the words of topic t are 1 + t v .. (t+1) v. W_V is the optimum under
+    uniform attention."""
 
     def __init__(self, T=10, v=10, tau=4, mask=0.15, keep=0.1, random=0.1, l2=1e-4):
         self.T, self.v, self.tau, self.n = T, v, tau, T * v
@@ -18,7 +18,8 @@ class TopicModel:
         self.W = self.value_optimum()
 
     def document(self, topics):
-        """How often a document of these topics shows each symbol, and how often each is true."""
+        """Returns how often a document of these topics shows each symbol, and how often each is the
+        true word."""
         there = np.repeat(np.isin(np.arange(self.T), topics), self.v)
         shown = np.append(self.masked, np.where(there, self.inside, self.outside))
         return shown, np.append(0, there / (self.tau * self.v))
@@ -32,12 +33,12 @@ class TopicModel:
         return np.linalg.solve(zz + self.l2 * np.eye(self.n + 1), xz.T).T
 
     def loss(self, same_word=0.0, same_topic=0.0, mask_key=0.0):
-        """With these logits of a word's query; all others are 0. Documents are alike but for the
-        names of their topics, so one will do."""
+        """Returns the loss with these logits of a word's query and all others 0. Documents differ
+        only by the names of their topics, so one document suffices."""
         shown, true = self.document(range(self.tau))
 
         def error(query, truth):
-            """Mean over the true words."""
+            """Returns the mean error over the true words."""
             logit = np.zeros(self.n + 1)
             if query > 0:
                 topic = 1 + (query - 1) // self.v * self.v

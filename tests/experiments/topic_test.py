@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: long
-"""Every data/experiments/topic-*.cfg runs, and shows as numbers what its comment claims."""
+"""Runs every data/experiments/topic-*.cfg and checks its comment's claims as numbers."""
 
 import itertools
 
@@ -86,9 +86,9 @@ KINDS = ("value_same_word", "value_same_topic", "value_other_topic", "value_mask
 
 
 def expected_means(times, length, rate, T=10, v=10, tau=4, pm=0.15, pc=0.1, pr=0.1, l2=1e-4):
-    """Returns class means of E W_V under value training from 0: exact for SGD on documents of `length` words
-    with steps of `rate` (0: of the flow), whose mean is linear. Not counted: documents in which no
-    position is selected, (1 - pm)^length of all."""
+    """Returns class means of E W_V under value training from 0, which are linear: exact for SGD on
+    documents of `length` words with learning rate `rate` (0: the flow). Ignores documents without
+    selected positions, a fraction (1 - pm)^length."""
     n = T * v
     out = pm * pr / n
     inside = (1 - pm * (1 - pc)) / (tau * v) + out
@@ -121,8 +121,8 @@ def expected_means(times, length, rate, T=10, v=10, tau=4, pm=0.15, pc=0.1, pr=0
 
 
 def check_means(run, expected):
-    """Means over the runs within 6 standard errors: one of 32 numbers fails by chance once in
-    1300 seeds with 16 runs."""
+    """Checks that means over the runs lie within 6 standard errors: with 16 runs one of 32 numbers
+    fails for one of 1300 seeds."""
     for name in KINDS:
         runs = run[name][:, 1:]
         error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
@@ -130,7 +130,7 @@ def check_means(run, expected):
         check(np.all(np.abs(z) < 6), f"{name}: z = {z}")
 
 
-def test_sgd_on_documents_follows_the_flow_but_for_their_length():
+def test_sgd_on_documents_differs_from_the_flow_by_order_1_over_length():
     run = experiment("topic-value-sgd.cfg")
     times = run["time"]
     check(run["value_same_word"].shape == (16, 9), run["value_same_word"].shape)
@@ -144,7 +144,7 @@ def test_sgd_on_documents_follows_the_flow_but_for_their_length():
     error = run["value_same_topic"][:, -1].std(ddof=1) / 4
     near(error, 2e-5, 1e-5)
 
-    # The flow that this program integrates, and what is left between the two goes as 1/length.
+    # Compare with the program's flow; the difference falls as 1/length.
     flow = experiment("topic-value-sgd.cfg", "--mode", "flow")
     for name in KINDS:
         check(np.allclose(flow[name], expected_means(times, np.inf, 0)[name], atol=1e-8), name)

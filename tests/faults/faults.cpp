@@ -1,11 +1,12 @@
-// A library for LD_PRELOAD that disturbs the program at an exact place. POPFLOW_FAULT says how:
+// Library for LD_PRELOAD that disturbs the program at an exact call. POPFLOW_FAULT says how:
 //
 //   process NUMBER CALL   send the program this signal just before this call that changes files
 //   group NUMBER CALL     send the signal to its group of processes
 //   threads COUNT         let this many threads start, and refuse the others
 //
-// Calls that change files are counted from 1, those of forked processes too, in a file of 8 bytes
-// that POPFLOW_FAULT_COUNT names. Programs that the program executes are left alone.
+// Calls that change files are counted from 1, those of forked processes too. The count is stored in
+// a file of 8 bytes that POPFLOW_FAULT_COUNT names. Programs that the program executes are left
+// alone.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,8 +26,8 @@ namespace {
 struct Fault {
   int signal = 0;
   std::uint64_t call = 0;
-  std::int64_t threads = -1;                    ///< negative: as many as the program wants
-  pid_t target = 0;                             ///< negative: a group
+  std::int64_t threads = -1;                    ///< negative: no limit
+  pid_t target = 0;                             ///< negative: the process group
   std::atomic<std::uint64_t>* calls = nullptr;  ///< shared with forked processes
 };
 

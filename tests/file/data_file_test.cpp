@@ -15,7 +15,7 @@ namespace {
 
 using Catch::Contains;
 
-/// Runs a few lines of Python with h5py, numpy and the path of a file in `path`.
+/// Runs lines of Python with h5py, numpy and a file's path in the variable `path`.
 void write_with_python(const std::string& path, const std::string& lines) {
   const std::string script = path + ".py";
   put(script, "import h5py, numpy as np\npath = '" + path + "'\n" + lines);
@@ -57,7 +57,7 @@ TEST_CASE("matrices saved by MATLAB have the shape that MATLAB shows", "[file][f
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = scratch / "matlab.mat";
-  // save('-v7.3') writes columns one after the other behind a user block, and notes the class.
+  // save('-v7.3') writes columns consecutively behind a user block, and stores the class.
   write_with_python(path, R"(
 with h5py.File(path, 'w', userblock_size=512) as f:
     f['A'] = np.array([[11., 21.], [12., 22.], [13., 23.]])
@@ -170,7 +170,7 @@ with netCDF4.Dataset(path, 'w') as f:
   CHECK(DataFile(netcdf).text_attribute("", "title") == "made elsewhere");
 }
 
-TEST_CASE("a file that is not HDF5 gets a message of its own", "[file][fast]") {
+TEST_CASE("a file that is not HDF5 has its own message", "[file][fast]") {
   const Scratch scratch;
   const auto opening = [](const std::string& path) { return DataFile(path); };
   CHECK_THROWS_AS(opening(scratch / "absent"), InputError);
@@ -196,7 +196,7 @@ TEST_CASE("a file that is not HDF5 gets a message of its own", "[file][fast]") {
   }
 }
 
-/// Reads all that a file has, through every function of DataFile.
+/// Reads everything in a file through all functions of DataFile.
 void read_all(const DataFile& file, const std::string& group, int depth) {
   const auto attempt = [](auto action) {
     try {
@@ -225,7 +225,7 @@ void read_all(const DataFile& file, const std::string& group, int depth) {
   }
 }
 
-/// Opens and reads a file in a process of its own; only reading it or an InputError is right.
+/// Opens and reads a file in a child process, which must either succeed or throw InputError.
 void check_survives(const std::string& path) {
   const int status = in_child([&] {
     alarm(20);
@@ -257,7 +257,7 @@ TEST_CASE("truncated files are refused", "[file][fast]") {
   CHECK_THROWS_WITH(DataFile(path), Contains("is truncated"));
 }
 
-/// Changes bytes at random, all over a file.
+/// Changes bytes at random positions of a file.
 void damage_many(int seeds) {
   const Scratch scratch;
   TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
@@ -275,15 +275,20 @@ void damage_many(int seeds) {
   }
 }
 
-TEST_CASE("damaged files never crash or fill the memory", "[file][fast]") { damage_many(150); }
+TEST_CASE("damaged files neither crash the reader nor fill the memory", "[file][fast]") {
+  damage_many(150);
+}
 
-TEST_CASE("many damaged files never crash or fill the memory", "[file][slow]") { damage_many(600); }
+TEST_CASE("many damaged files neither crash the reader nor fill the memory", "[file][slow]") {
+  damage_many(600);
+}
 
-TEST_CASE("thousands of damaged files never crash or fill the memory", "[file][nightly]") {
+TEST_CASE("thousands of damaged files neither crash the reader nor fill the memory",
+          "[file][nightly]") {
   damage_many(10'000);
 }
 
-TEST_CASE("a running file can be read", "[file][fast]") {
+TEST_CASE("the file of a running process can be read", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   TrajectoryFile file = TrajectoryFile::create(path, sample_layout(), false);

@@ -1,4 +1,4 @@
-// Files after a kill of the process and after a full disk.
+// State of files after a kill of the process and after a full disk.
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -23,7 +23,7 @@ double value_at(std::size_t save, std::size_t i) {
   return 1000.0 * static_cast<double>(save + 1) + static_cast<double>(i);
 }
 
-/// Writes saves and rewrites the closing attributes, for ever.
+/// Writes saves and rewrites the closing attributes until the process is killed.
 [[noreturn]] void write_for_ever(const std::string& path, bool attributes_only) {
   TrajectoryFile file = TrajectoryFile::open(path);
   std::vector<double> state(kTokens * kTokens);
@@ -64,7 +64,7 @@ void kill_writer(const std::string& path, bool attributes_only, useconds_t delay
   REQUIRE(WIFSIGNALED(status));
 }
 
-/// Everything in the file reads, and every save that is counted is intact.
+/// Checks that everything in the file can be read, and that every counted save is intact.
 void check_whole(const std::string& path) {
   const DataFile file(path);
   const auto done = static_cast<std::size_t>(file.read("saves_done").integers[0]);
@@ -133,7 +133,7 @@ TEST_CASE("a killed creator leaves no file under the final name", "[file][fast]"
   }
 }
 
-/// Exit code of a child process that reports the outcome.
+/// Returns the exit code of a child process that reports the outcome.
 enum Seen { nothing = 0, output_error = 5, other = 9 };
 
 template <class Action>
@@ -146,17 +146,17 @@ int seen(Action action) {
   }
 }
 
-/// Lets files grow to `bytes` at most, as a full disk would.
+/// Limits the size of files to `bytes`, like a full disk.
 void limit_files(rlim_t bytes) {
   signal(SIGXFSZ, SIG_IGN);
   const rlimit limit{bytes, bytes};
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TEST_CASE("a file beyond the limit is an error that leaves nothing", "[file][fast]") {
+TEST_CASE("a file beyond the size limit is an error and leaves no file", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
-  // Too little for the structure's first bytes, for its last, and for the data.
+  // The limit is too small for the structure's first bytes, for its last bytes, or for the data.
   const rlim_t limit = GENERATE(0, 100, 20'000, 150'000, 1'000'000);
   const int status = in_child([&] {
     limit_files(limit);
@@ -167,7 +167,7 @@ TEST_CASE("a file beyond the limit is an error that leaves nothing", "[file][fas
   CHECK(scratch.names().empty());
 }
 
-TEST_CASE("a write that fails is an error with the system's reason", "[file][fast]") {
+TEST_CASE("a failed write is an error with the system's reason", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   TrajectoryFile::create(path, sample_layout(), false);
@@ -176,7 +176,7 @@ TEST_CASE("a write that fails is an error with the system's reason", "[file][fas
     limit_files(1000);
     const int write = seen([&] { file.write("V", 0, 1.0); });
     const int close = seen([&] { file.set_attributes({{"", "diverged_at", 1.0}}); });
-    // The library must not crash either when it is met again, or at the exit.
+    // The library must not crash at the next use of the file, nor at exit.
     const int again = seen([&] { file.set_attributes({{"", "diverged_at", 1.0}}); });
     if (write != output_error || close != output_error || again != output_error) return 1;
     std::exit(0);
@@ -187,7 +187,7 @@ TEST_CASE("a write that fails is an error with the system's reason", "[file][fas
   CHECK(TrajectoryFile::open(path).has("V"));
 }
 
-TEST_CASE("a full disk is an error that leaves nothing", "[file][fast]") {
+TEST_CASE("a full disk is an error and leaves no file", "[file][fast]") {
   const Scratch scratch;
   const std::string disk = scratch / "disk";
   std::filesystem::create_directory(disk);
@@ -199,7 +199,7 @@ TEST_CASE("a full disk is an error that leaves nothing", "[file][fast]") {
   const int status = in_child([&] {
     const int code =
         seen([&] { TrajectoryFile::create(disk + "/run.h5", sample_layout(2000, 40), false); });
-    if (code == output_error) std::exit(code);  // with the exit handlers
+    if (code == output_error) std::exit(code);  // runs the exit handlers
     return code;
   });
   const bool empty = std::filesystem::is_empty(disk);

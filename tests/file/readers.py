@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Opens popflow files with common readers, and checks the properties that users rely on.
+"""Opens popflow files with common readers, and checks properties that users rely on.
 
 Usage: readers.py FILE...
 
-Every group of every file is opened with h5py and with xarray through both of its engines, and the
-file's structure with ncdump. Checked are: every axis of every dataset has a named dimension; every
-variable has units and a long_name; only number types that all readers know are used; and all
-readers see the same dimensions, variables, attributes and numbers.
+Opens every group of every file with h5py and with both engines of xarray, and the file's structure
+with ncdump. Checks that every axis of every dataset has a named dimension, and every variable has
+units and a long_name. Only number types that all readers know may occur. All readers must see the
+same dimensions, variables, attributes and numbers.
 """
 
 import subprocess
@@ -31,7 +31,7 @@ def is_scale(dataset):
 
 
 def is_size_alone(dataset):
-    """Is this scale a dimension without coordinates?"""
+    """Returns whether a scale is a dimension without coordinates."""
     return bytes(dataset.attrs.get("NAME", b"")).startswith(NOT_A_VARIABLE)
 
 
@@ -54,7 +54,7 @@ def check_dataset(where, dataset):
 
 
 def groups_of(file):
-    """The paths of all groups, the root's first, after reading every dataset."""
+    """Returns the paths of all groups, beginning with the root, after reading every dataset."""
     groups = ["/"]
 
     def visit(name, item):
@@ -95,7 +95,7 @@ def check_group(path, name, group):
         with xarray.open_dataset(path, group=name, engine=engine) as data:
             if set(data.variables) != expected:
                 fail(where, f"variables {sorted(data.variables)}, not {sorted(expected)}")
-            # xarray takes an attribute "coordinates" for its own (decode_coords=False shows it).
+            # xarray interprets an attribute "coordinates" (decode_coords=False keeps it).
             seen = {"coordinates": group.attrs.get("coordinates"), **data.attrs}
             check_attributes(where, group.attrs, seen)
             for key in expected:
@@ -125,7 +125,7 @@ def main():
     for path in sys.argv[1:]:
         try:
             check_file(path)
-        except Exception as problem:  # whatever a reader throws is the finding
+        except Exception as problem:  # any exception of a reader is a finding
             sys.exit(f"{path}: {type(problem).__name__}: {problem}")
 
 

@@ -27,7 +27,7 @@ Handle dataset(hid_t file, const std::string& path) {
   return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose};
 }
 
-/// Contents of an attribute; empty if the object has no attribute of that name.
+/// Type and shape of an attribute; the type is invalid if the object has no attribute of that name.
 struct List {
   Handle type;
   std::vector<hsize_t> shape;
@@ -35,9 +35,9 @@ struct List {
   [[nodiscard]] bool exists() const { return type >= 0; }
 };
 
-/// Calls `action` with each element of an attribute, as it is in memory: of the type `memory`, or
-/// of its own. Leaves nothing open, or HDF5 would find the attribute again when it has been
-/// replaced.
+/// Calls `action` with each element of an attribute, converted to the type `memory` or, if that is
+/// invalid, in the file's type. Closes everything: otherwise HDF5 would find the old attribute
+/// after its replacement.
 template <class Element, class Action>
 List read_list(hid_t object, const char* name, hid_t memory, Action action) {
   if (check(H5Aexists(object, name)) == 0) return {};
@@ -54,7 +54,7 @@ List read_list(hid_t object, const char* name, hid_t memory, Action action) {
   return list;
 }
 
-/// The lists of one dataset.
+/// Lists of scales and of their uses of one dataset.
 struct Lists {
   struct Use {
     hobj_ref_t dataset;
@@ -63,7 +63,7 @@ struct Lists {
 
   List dimensions;
   List references;
-  std::vector<std::vector<hobj_ref_t>> scales;  ///< of each axis
+  std::vector<std::vector<hobj_ref_t>> scales;  ///< scales of each axis
   std::vector<std::pair<hobj_ref_t, unsigned>> uses;
 
   explicit Lists(hid_t object) {
@@ -83,7 +83,7 @@ std::map<std::string, Lists> lists_of(hid_t file) {
   return lists;
 }
 
-/// Takes all lists away, and has HDF5 make them again.
+/// Removes all lists and lets HDF5 write them again.
 void attach_again(hid_t file, const std::map<std::string, Lists>& lists) {
   for (const auto& [path, its] : lists) {
     const Handle object = dataset(file, path);
@@ -101,13 +101,14 @@ void attach_again(hid_t file, const std::map<std::string, Lists>& lists) {
   }
 }
 
-/// A copy of a type whose integer members are signed.
+/// Returns a copy of a type with signed integer members.
 Handle with_signs(hid_t type) {
   if (H5Tget_class(type) != H5T_COMPOUND) return {H5Tcopy(type), H5Tclose};
   Handle made(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), H5Tclose);
   for (unsigned i = 0; i < static_cast<unsigned>(check(H5Tget_nmembers(type))); ++i) {
     const Handle its(H5Tget_member_type(type, i), H5Tclose);
-    const Handle member(H5Tcopy(its), H5Tclose);  // that of a type in a file may be read-only
+    // copied, since a type from a file may be read-only
+    const Handle member(H5Tcopy(its), H5Tclose);
     if (H5Tget_class(member) == H5T_INTEGER) check(H5Tset_sign(member, H5T_SGN_2));
     char* name = H5Tget_member_name(type, i);
     check(H5Tinsert(made, name, H5Tget_member_offset(type, i), member));
@@ -116,8 +117,8 @@ Handle with_signs(hid_t type) {
   return made;
 }
 
-/// Numbers of axes are signed in our files, with any HDF5. HDF5 1.10 itself writes them so,
-/// and 1.14 writes them unsigned.
+/// Checks that two lists agree. Our files store numbers of axes signed with any HDF5. HDF5 itself
+/// writes them signed in 1.10 and unsigned in 1.14.
 void check_equal(const List& ours, const List& its) {
   REQUIRE(ours.exists() == its.exists());
   CHECK(ours.shape == its.shape);
@@ -130,7 +131,7 @@ TEST_CASE("scales are attached as HDF5 attaches them", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   GroupSpec layout = sample_layout();
-  // Beside the scales of a run: a scale on two axes of a dataset, and a scale without a dataset.
+  // Besides the scales of a run: a scale on two axes of one dataset, and a scale without a dataset.
   layout.variables.push_back(
       {"square", {"token", "token"}, NumberType::float64, described("square"), {}});
   layout.dimensions.push_back(

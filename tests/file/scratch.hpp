@@ -17,7 +17,7 @@
 
 namespace popflow::file_test {
 
-/// A folder of its own that is removed at the end.
+/// Temporary folder that is removed at the end.
 class Scratch {
  public:
   Scratch() {
@@ -36,7 +36,7 @@ class Scratch {
     return (folder_ / name).string();
   }
   [[nodiscard]] std::string folder() const { return folder_.string(); }
-  /// Names of all that is there, hidden files included.
+  /// Returns the names of all entries, hidden files included.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -58,7 +58,7 @@ inline void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// Runs the Python that has the readers: the system's own, where another may come first in the
+/// Runs the Python that has the readers: the system's own, since another one may come first in the
 /// path.
 inline int python(const std::string& arguments) {
   const char* chosen = std::getenv("POPFLOW_PYTHON");
@@ -75,14 +75,14 @@ inline bool have_readers() {
   return have;
 }
 
-/// The script that opens files with every reader.
+/// Path of the script that opens files with every reader.
 inline std::string readers_script() { return test::source_file("tests/file/readers.py"); }
 
 inline std::vector<Attribute> described(const std::string& meaning) {
   return {{"long_name", meaning}, {"units", std::string("1")}};
 }
 
-/// A small file with everything that a run's file has.
+/// Layout of a small file with everything that a run's file has.
 inline GroupSpec sample_layout(std::size_t saves = 7, std::size_t tokens = 5) {
   using Coordinate = DimensionSpec::Coordinate;
   std::vector<double> times(saves);
@@ -149,10 +149,10 @@ inline GroupSpec sample_layout(std::size_t saves = 7, std::size_t tokens = 5) {
   return root;
 }
 
-/// Runs `action` in a process of its own; the wait status.
+/// Runs `action` in a child process and returns the wait status.
 template <class Action>
 int in_child(Action action) {
-  std::cout.flush();  // or the child would say it again
+  std::cout.flush();  // otherwise the child would print the buffer again
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

@@ -1,4 +1,5 @@
-// Files that strangers made: what may lead elsewhere, take more than it should, or crash HDF5.
+// Files of unknown origin: links to other files, data that would fill the memory, and contents that
+// crash HDF5.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ namespace {
 
 using Catch::Contains;
 
-/// Changes the file in `path` by lines of Python with h5py, numpy and the open file `f`.
+/// Changes the file `path` by lines of Python with h5py, numpy and the open file `f`.
 void change(const std::string& path, const std::string& lines, const std::string& mode = "'r+'") {
   const std::string script = path + ".py";
   put(script, "import h5py, numpy as np, os\npath = '" + path + "'\nf = h5py.File(path, " + mode +
@@ -30,7 +31,7 @@ void change(const std::string& path, const std::string& lines, const std::string
   std::filesystem::remove(script);
 }
 
-/// A file of ours, changed by lines of Python.
+/// Returns the path of a popflow file that lines of Python have changed.
 std::string changed(const Scratch& scratch, const std::string& lines,
                     const std::string& name = "run.h5") {
   TrajectoryFile::create(scratch / name, sample_layout(), true);
@@ -38,15 +39,15 @@ std::string changed(const Scratch& scratch, const std::string& lines,
   return scratch / name;
 }
 
-/// How often a child process was looked after so far, as far as the system tells: a process that
-/// never had children has used no memory in them.
+/// Returns the page faults of all child processes so far. The number grows whenever a child
+/// examines a file.
 long children_faults() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
   return used.ru_minflt;
 }
 
-TEST_CASE("no file leads to another one", "[file][fast]") {
+TEST_CASE("links to other files are refused", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   TrajectoryFile::create(scratch / "other.h5", sample_layout(), false);
@@ -81,7 +82,7 @@ TEST_CASE("no file leads to another one", "[file][fast]") {
   CHECK(contents(scratch / "other.h5") == before);
 }
 
-TEST_CASE("links of a kind that nobody knows are refused", "[file][fast]") {
+TEST_CASE("links of an unknown type are refused", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = scratch / "foreign.h5";
@@ -96,7 +97,7 @@ TEST_CASE("links of a kind that nobody knows are refused", "[file][fast]") {
   CHECK_THROWS_WITH(DataFile(path), Contains("'elsewhere'") && Contains("user-defined type"));
 }
 
-TEST_CASE("a link that appears in a file that is open is not followed either", "[file][fast]") {
+TEST_CASE("a link that appears in an open file is not followed", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
@@ -106,7 +107,8 @@ TEST_CASE("a link that appears in a file that is open is not followed either", "
   change(path,
          "del f['rung']; f['rung'] = h5py.ExternalLink('other.h5', '/rung')\n"
          "del f['loss']; f['loss'] = h5py.ExternalLink('other.h5', '/loss')");
-  const DataFile data(path);  // held for writing by us, and so not looked through
+  // not examined when opened, since this process has the file open for writing
+  const DataFile data(path);
   CHECK_THROWS_WITH(data.has_dataset("rung/loss"), Contains("'rung'") && Contains("another file"));
   CHECK_THROWS_WITH(data.read("loss"), Contains("'loss'") && Contains("another file"));
   CHECK_THROWS_WITH(data.members(""), Contains("another file"));
@@ -114,7 +116,7 @@ TEST_CASE("a link that appears in a file that is open is not followed either", "
   CHECK(contents(scratch / "other.h5") == before);
 }
 
-TEST_CASE("links inside the file are followed, also in circles", "[file][fast]") {
+TEST_CASE("links inside the file are followed, also in cycles", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = changed(scratch,
@@ -133,7 +135,7 @@ TEST_CASE("links inside the file are followed, also in circles", "[file][fast]")
   CHECK(TrajectoryFile::open(path).has("V"));
 }
 
-TEST_CASE("files that are not regular are not opened", "[file][fast]") {
+TEST_CASE("only regular files are opened", "[file][fast]") {
   const Scratch scratch;
   REQUIRE(mkfifo((scratch / "pipe").c_str(), 0600) == 0);
   std::filesystem::create_symlink(scratch / "pipe", scratch / "link");
@@ -148,7 +150,7 @@ TEST_CASE("files that are not regular are not opened", "[file][fast]") {
   alarm(0);
 }
 
-/// A dataset of zeros that takes a thousandth of its size.
+/// Creates a dataset of zeros that takes a thousandth of its size.
 std::string bomb(const Scratch& scratch, std::size_t elements, const std::string& type) {
   const std::string path = scratch / "bomb.h5";
   change(path,
@@ -163,10 +165,10 @@ std::string bomb(const Scratch& scratch, std::size_t elements, const std::string
   return path;
 }
 
-TEST_CASE("highly compressed data are read only if their size is known", "[file][fast]") {
+TEST_CASE("highly compressed data are read only if the caller expects their size", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
-  const std::size_t elements = std::size_t{5} << 22;  // 160 MiB as double
+  const std::size_t elements = std::size_t{5} << 22;  // 160 MiB of doubles
   const std::string path = bomb(scratch, elements, "f8");
   const DataFile file(path);
   CHECK_THROWS_WITH(file.read("P"),
@@ -188,7 +190,7 @@ TEST_CASE("highly compressed data are read only if their size is known", "[file]
   CHECK(few == std::vector<double>(10, 0.0));
 }
 
-TEST_CASE("a chunk beyond measure is not unpacked", "[file][fast]") {
+TEST_CASE("a very large chunk is not unpacked", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = scratch / "chunk.h5";
@@ -201,7 +203,7 @@ TEST_CASE("a chunk beyond measure is not unpacked", "[file][fast]") {
   CHECK_THROWS_WITH(file.read_rows("x", {}, 5, 1, &number), Contains("far more"));
 }
 
-TEST_CASE("texts from a file may go to a terminal", "[file][fast]") {
+TEST_CASE("texts from a file contain no control characters", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = changed(scratch, R"(
@@ -231,7 +233,7 @@ f['loss'].dims[0].attach_scale(f['scale\x1b[1m'])
   const std::string absent = "ab\x1b[1m\n" + std::string(100'000, 'x');
   try {
     static_cast<void>(file.read(absent));
-    FAIL("it is there");
+    FAIL("the dataset exists");
   } catch (const InputError& error) {
     const std::string said = error.what();
     CHECK(said.size() < 1000);
@@ -239,7 +241,7 @@ f['loss'].dims[0].attach_scale(f['scale\x1b[1m'])
   }
 }
 
-TEST_CASE("texts that are parsed are whole or refused", "[file][fast]") {
+TEST_CASE("texts to be parsed are read whole or refused", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const auto with_config = [&](std::size_t bytes) {
@@ -255,7 +257,7 @@ TEST_CASE("texts that are parsed are whole or refused", "[file][fast]") {
                                                 Contains("at most 16777216"));
 }
 
-TEST_CASE("printable text", "[file][fast]") {
+TEST_CASE("text is made printable", "[file][fast]") {
   CHECK(text::printable("a\tb\nc") == "a\tb\nc");
   CHECK(text::printable(std::string_view("\0\x01\x1f\x7f", 4)) == "\uFFFD\uFFFD\uFFFD\uFFFD");
   CHECK(text::printable("\u0080\u009f\u00a0\u00e9\u2113") == "\uFFFD\uFFFD\u00a0\u00e9\u2113");
@@ -284,7 +286,7 @@ TEST_CASE("work in a child process always ends in a message", "[file][fast]") {
   CHECK(endless.how == How::overtime);
 }
 
-TEST_CASE("a child process that waits for a lost lock is tried again", "[file][fast]") {
+TEST_CASE("a child process that hangs is replaced by a second one", "[file][fast]") {
   const auto held = hdf5::lock();
   const Scratch scratch;
   const std::string been_here = scratch / "been-here";
@@ -297,7 +299,7 @@ TEST_CASE("a child process that waits for a lost lock is tried again", "[file][f
   CHECK(second.how == hdf5::Ended::How::done);
 }
 
-TEST_CASE("lists of scales that HDF5 crashes on are passed over", "[file][fast]") {
+TEST_CASE("lists of scales on which HDF5 crashes are ignored", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string lines = GENERATE(
@@ -313,7 +315,7 @@ TEST_CASE("lists of scales that HDF5 crashes on are passed over", "[file][fast]"
   CHECK(file.read("loss").values.size() == 7);
 }
 
-TEST_CASE("marks of a scale that HDF5 crashes on are read", "[file][fast]") {
+TEST_CASE("marks of a scale on which HDF5 crashes are read", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const DataFile file(changed(scratch, R"(
@@ -327,7 +329,7 @@ h5py.h5a.create(f['time'].id, b'CLASS', t, h5py.h5s.create_simple((1000,)))
   CHECK(file.dimensions("loss") == std::vector<std::string>{"time"});
 }
 
-TEST_CASE("a compact dataset without a place for its numbers is damaged", "[file][fast]") {
+TEST_CASE("a compact dataset without space for its numbers is refused", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = scratch / "compact.h5";
@@ -349,7 +351,7 @@ d.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array([7777.0, 8888.0, 9999.0]))
   CHECK_THROWS_AS(DataFile(path).read("x"), InputError);
 }
 
-TEST_CASE("files that are known are not looked through again", "[file][fast]") {
+TEST_CASE("a file is examined only once", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   const auto looked = [&](const std::string& which) {
@@ -377,7 +379,7 @@ TEST_CASE("files that are known are not looked through again", "[file][fast]") {
   CHECK(looked(scratch / "copy.h5"));
 }
 
-TEST_CASE("every layout that the library knows is read", "[file][fast]") {
+TEST_CASE("every storage layout of HDF5 is read", "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   const std::string path = scratch / "latest.h5";
@@ -420,13 +422,15 @@ g['x1'].attrs['large'] = 'l' * 70_000 if f.libver[0] != 'earliest' else 'l'
   CHECK(file.text_attribute("group", "a23") == "text 23");
 }
 
-TEST_CASE("a file of ours that another program rewrote goes on if its numbers are raw",
-          "[file][fast]") {
+TEST_CASE(
+    "a popflow file rewritten by another program can be continued if its numbers are uncompressed",
+    "[file][fast]") {
   if (!have_readers()) return;
   const Scratch scratch;
   TrajectoryFile::create(scratch / "run.h5", sample_layout(), false);
   const std::string path = scratch / "copy.h5";
-  // (Not by the library's own copying: it crashes on groups with many attributes.)
+  // The copy is made by hand, since the library's own copying crashes on groups with many
+  // attributes.
   const std::string copy = R"(
 def copy(source, target):
     for name, value in source.attrs.items():
@@ -504,7 +508,7 @@ f['parameters'].attrs['flag'] = True
   file.set_attributes(changes);
   check_all();
   const std::string before = contents(path);
-  file.set_attributes(changes);  // from now on nothing moves
+  file.set_attributes(changes);  // the file no longer changes
   CHECK(contents(path) == before);
   check_all();
   CHECK(python(readers_script() + " " + path) == 0);

@@ -25,7 +25,7 @@ GroupSpec one_variable(std::size_t size) {
   return root;
 }
 
-TEST_CASE("a layout reads back as it was given", "[file][fast]") {
+TEST_CASE("a layout reads back unchanged", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   const GroupSpec layout = sample_layout();
@@ -60,7 +60,7 @@ TEST_CASE("a layout reads back as it was given", "[file][fast]") {
   for (const double value : file.read("V").values) CHECK(std::isnan(value));
 }
 
-TEST_CASE("every axis names the nearest dimension", "[file][fast]") {
+TEST_CASE("every axis refers to the nearest dimension of its name", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   TrajectoryFile::create(path, sample_layout(), false);
@@ -84,7 +84,7 @@ TEST_CASE("h5py, xarray and ncdump read the file", "[file][fast]") {
   CHECK(python(readers_script() + " " + path) == 0);
 }
 
-TEST_CASE("the estimate of a file's size is near the truth", "[file][fast]") {
+TEST_CASE("the estimate of a file's size is close", "[file][fast]") {
   const Scratch scratch;
   const auto [saves, tokens] = GENERATE(table<std::size_t, std::size_t>({{7, 5}, {200, 60}}));
   const std::string path = scratch / "run.h5";
@@ -101,7 +101,7 @@ TEST_CASE("the estimate of a file's size is near the truth", "[file][fast]") {
   CHECK(file_bytes(huge) > 1e60);
 }
 
-TEST_CASE("numbers are overwritten in place", "[file][fast]") {
+TEST_CASE("writing overwrites numbers in place", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   TrajectoryFile file = TrajectoryFile::create(path, sample_layout(), false);
@@ -132,7 +132,7 @@ TEST_CASE("numbers are overwritten in place", "[file][fast]") {
   CHECK(rows == std::vector<double>(save.begin() + 15, save.end()));
 }
 
-TEST_CASE("threads write side by side", "[file][fast]") {
+TEST_CASE("several threads write at once", "[file][fast]") {
   const Scratch scratch;
   TrajectoryFile file = TrajectoryFile::create(scratch / "run.h5", one_variable(4000), false);
   std::vector<std::thread> threads;
@@ -166,7 +166,7 @@ TEST_CASE("attributes of fixed size are rewritten", "[file][fast]") {
   const std::string path = scratch / "run.h5";
   TrajectoryFile file = TrajectoryFile::create(path, sample_layout(), false);
   const auto size = std::filesystem::file_size(path);
-  // 15 bytes, then a character of two bytes that would be cut.
+  // 15 bytes, then a character of two bytes: truncation must not split it.
   const std::string long_status = std::string(15, 's') + "\u00e9";
   file.set_attributes({{"", "status", long_status},
                        {"", "status_message", std::string("done")},
@@ -188,21 +188,21 @@ TEST_CASE("attributes of fixed size are rewritten", "[file][fast]") {
   CHECK_THROWS_AS(file.set_attributes({{"absent", "status", 1.0}}), std::logic_error);
 }
 
-TEST_CASE("another file under the same name is not touched", "[file][fast]") {
+TEST_CASE("a file that replaced the written one is not changed", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   TrajectoryFile file = TrajectoryFile::create(path, sample_layout(), false);
   TrajectoryFile::create(path, sample_layout(), true);
   const std::string before = contents(path);
   CHECK_THROWS_AS(file.set_attributes({{"", "diverged_at", 1.0}}), OutputError);
-  file.write("loss", 0, 1.0);  // goes to the old file, which has no name any more
+  file.write("loss", 0, 1.0);  // writes to the old file, which has no name any more
   CHECK(contents(path) == before);
   std::filesystem::remove(path);
   CHECK_THROWS_WITH(file.set_attributes({{"", "diverged_at", 1.0}}),
                     Contains(path) && Contains("removed or replaced"));
 }
 
-TEST_CASE("an opened file continues where it was left", "[file][fast]") {
+TEST_CASE("a reopened file keeps its contents and takes more", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   {
@@ -256,7 +256,7 @@ TEST_CASE("an existing file is only replaced with --force", "[file][fast]") {
   CHECK(scratch.names().size() == 1);
 }
 
-TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
+TEST_CASE("a file that appears before publication is not replaced", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   {
@@ -269,8 +269,8 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
       CHECK_THROWS_AS(file.publish(false), UsageError);
       CHECK(contents(path) == "precious");
     }
-    SECTION("a file, while the caller goes on") {
-      file.publish_meanwhile(false);  // whichever comes first
+    SECTION("a file, while publication runs in the background") {
+      file.publish_meanwhile(false);  // the background thread or open() may be first
       const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
       if (made < 0) {
         file.sync();
@@ -302,7 +302,7 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[file][fast]") {
   CHECK(scratch.names() == std::vector<std::string>{"run.h5"});
 }
 
-TEST_CASE("an output goes where a link leads", "[file][fast]") {
+TEST_CASE("an output follows a symbolic link", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   std::filesystem::create_symlink("there.h5", path);
@@ -312,14 +312,14 @@ TEST_CASE("an output goes where a link leads", "[file][fast]") {
   CHECK(scratch.names().size() == 2);
 }
 
-TEST_CASE("a file is published while the caller goes on", "[file][fast]") {
+TEST_CASE("a file is published in the background", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / "run.h5";
   {
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, sample_layout());
     file.publish_meanwhile(false);
     file.write("loss", 1, 2.0);
-    SECTION("and looked at by name") {
+    SECTION("and read by name") {
       CHECK(file.published());
       CHECK(DataFile(path).read("loss").values[1] == 2);
     }
@@ -327,19 +327,19 @@ TEST_CASE("a file is published while the caller goes on", "[file][fast]") {
       file.set_attributes({{"", "status", std::string("steady")}});
       CHECK(DataFile(path).text_attribute("", "status") == "steady");
     }
-    SECTION("and put on the disk by many at once") {
+    SECTION("and synchronised by many threads at once") {
       std::vector<std::thread> threads;
       for (int i = 0; i < 8; ++i) threads.emplace_back([&file] { file.sync(); });
       for (std::thread& thread : threads) thread.join();
       CHECK(DataFile(path).read("loss").values[1] == 2);
     }
-    SECTION("and left") {}
+    SECTION("and closed") {}
   }
   CHECK(scratch.names() == std::vector<std::string>{"run.h5"});
   CHECK(DataFile(path).read("loss").values[1] == 2);
 }
 
-TEST_CASE("a file that is never published leaves nothing", "[file][fast]") {
+TEST_CASE("a file that is never published leaves no file", "[file][fast]") {
   const Scratch scratch;
   {
     const TrajectoryFile file =
@@ -349,7 +349,7 @@ TEST_CASE("a file that is never published leaves nothing", "[file][fast]") {
   CHECK(scratch.names().empty());
 }
 
-TEST_CASE("paths that cannot be written are named", "[file][fast]") {
+TEST_CASE("a message names a path that cannot be written", "[file][fast]") {
   const Scratch scratch;
   const GroupSpec layout = one_variable(3);
   const std::string missing = scratch / "missing/run.h5";
@@ -374,23 +374,23 @@ TEST_CASE("paths that cannot be written are named", "[file][fast]") {
   CHECK_FALSE(std::filesystem::exists(scratch / "huge.h5"));
 }
 
-TEST_CASE("names up to the longest work", "[file][fast]") {
+TEST_CASE("names of the longest allowed length work", "[file][fast]") {
   const Scratch scratch;
   const std::string path = scratch / (std::string(252, 'n') + ".h5");
   TrajectoryFile::create(path, one_variable(3), false);
   CHECK(DataFile(path).has_dataset("x"));
 }
 
-TEST_CASE("mistakes in a layout are found", "[file][fast]") {
+TEST_CASE("mistakes in a layout are refused", "[file][fast]") {
   const Scratch scratch;
   GroupSpec layout = sample_layout();
   SECTION("a dimension without size") { layout.dimensions[1].size = 0; }
-  SECTION("a name twice") { layout.variables.push_back(layout.variables[0]); }
+  SECTION("a repeated name") { layout.variables.push_back(layout.variables[0]); }
   SECTION("a variable named like a dimension") { layout.variables[1].name = "time"; }
-  SECTION("a dimension that is not there") { layout.variables[1].dimensions = {"slot"}; }
+  SECTION("a dimension that does not exist") { layout.variables[1].dimensions = {"slot"}; }
   SECTION("too few coordinates") { layout.dimensions[0].values.pop_back(); }
-  SECTION("contents of another size") { layout.variables[1].data = std::vector<double>{1}; }
-  SECTION("contents of another type") { layout.variables[3].data = std::vector<std::int8_t>{1}; }
+  SECTION("contents of the wrong size") { layout.variables[1].data = std::vector<double>{1}; }
+  SECTION("contents of the wrong type") { layout.variables[3].data = std::vector<std::int8_t>{1}; }
   SECTION("an attribute without elements") {
     layout.attributes.push_back({"none", std::vector<double>{}});
   }
@@ -399,7 +399,7 @@ TEST_CASE("mistakes in a layout are found", "[file][fast]") {
   CHECK(scratch.names().empty());
 }
 
-TEST_CASE("the same layout gives the same bytes", "[file][fast]") {
+TEST_CASE("equal layouts give equal bytes", "[file][fast]") {
   const Scratch scratch;
   TrajectoryFile::create(scratch / "a.h5", sample_layout(), false);
   TrajectoryFile::create(scratch / "b.h5", sample_layout(), false);
