@@ -1,4 +1,4 @@
-// A state whose entries do not affect each other takes steps of its own in each block of them.
+// Integration of a state whose entries do not affect each other: each block has its own steps.
 
 #include "flow/block_dopri5.hpp"
 
@@ -14,10 +14,10 @@
 namespace popflow::test {
 namespace {
 
-constexpr std::size_t kEntries = 3000;  // eleven whole blocks, and one that is not
+constexpr std::size_t kEntries = 3000;  // eleven full blocks and a partial one
 
-/// x_i' = rate_i (1 - x_i) cos(t / 20) from 0: x_i reaches one half at log 2 / rate_i by the time
-/// 20 sin(t / 20). The event is where half of the sum is reached.
+/// x_i' = rate_i (1 - x_i) cos(t / 20) from 0: x_i reaches one half when 20 sin(t / 20) = log 2 /
+/// rate_i. The event is the sum reaching half of its limit.
 class Relaxations : public Decades {
  public:
   explicit Relaxations(bool separable, double at_jump = INFINITY)
@@ -36,7 +36,7 @@ class Relaxations : public Decades {
   [[nodiscard]] double exact(std::size_t i, double t) const {
     return -std::expm1(-rate(i) * way(t));
   }
-  /// When it reaches one half.
+  /// Returns the time at which entry i reaches one half.
   [[nodiscard]] double halfway(std::size_t i) const {
     return kPeriod * std::asin(std::min(1.0, std::log(2.0) / rate(i) / kPeriod));
   }
@@ -44,7 +44,7 @@ class Relaxations : public Decades {
  private:
   static constexpr double kPeriod = 20;
   static double way(double t) { return kPeriod * std::sin(t / kPeriod); }
-  // The slope of one entry is NaN after a time.
+  // Slope of an entry; that of entry 500 is NaN after a time.
   [[nodiscard]] double slope(std::size_t i, double x, double t) const override {
     return i == 500 && t > jump_ ? NAN : rate(i) * (1 - x) * std::cos(t / kPeriod);
   }
@@ -68,7 +68,7 @@ Errors errors(const Relaxations& system, const FlowDriver& driver, double t) {
 
 FlowDriver::Options within(double rtol) { return {.rtol = rtol, .atol = rtol / 100}; }
 
-TEST_CASE("blocks in steps of their own follow the exact solution, with fewer right-hand sides",
+TEST_CASE("blocks with their own steps follow the exact solution with fewer right-hand sides",
           "[fast][flow]") {
   const Relaxations apart(true), together(false);
   REQUIRE(BlockDopri5::suits(apart));
@@ -85,9 +85,9 @@ TEST_CASE("blocks in steps of their own follow the exact solution, with fewer ri
     const Errors ours = errors(apart, driver, kEnd);
     CHECK(ours.state < rtol);
     CHECK(ours.passages < rtol);
-    CHECK(ours.state < last / 10);  // of a hundred in the tolerance
+    CHECK(ours.state < last / 10);  // the tolerance has fallen by a factor of 100
     last = ours.state;
-    // The fastest block alone needs as many steps as Odeint takes for all.
+    // The fastest block alone needs as many steps as odeint takes for all blocks.
     CHECK(3 * driver.statistics().evaluations < 2 * odeint.statistics().evaluations);
     REQUIRE(driver.events().size() == 1);
     REQUIRE(odeint.events().size() == 1);
@@ -95,7 +95,7 @@ TEST_CASE("blocks in steps of their own follow the exact solution, with fewer ri
   }
 }
 
-TEST_CASE("blocks in steps of their own give the same bits on any number of threads",
+TEST_CASE("blocks with their own steps have the same bits on any number of threads",
           "[fast][flow]") {
   const Relaxations system(true);
   std::vector<std::vector<double>> results;
@@ -113,8 +113,7 @@ TEST_CASE("blocks in steps of their own give the same bits on any number of thre
   CHECK(results[0] == results[2]);
 }
 
-TEST_CASE("blocks in steps of their own resume bit for bit from wherever they are interrupted",
-          "[fast][flow]") {
+TEST_CASE("blocks with their own steps resume bit for bit after any interruption", "[fast][flow]") {
   const Relaxations system(true);
   Workers workers(1);
   FlowDriver whole(system, workers, {});
@@ -138,7 +137,7 @@ TEST_CASE("blocks in steps of their own resume bit for bit from wherever they ar
   }
 }
 
-TEST_CASE("a block with a slope that is not finite ends the flow there", "[fast][flow]") {
+TEST_CASE("a non-finite slope in a block ends the flow at its time", "[fast][flow]") {
   const Relaxations system(true, 3.0);
   Workers workers(1);
   FlowDriver driver(system, workers, {});
@@ -147,13 +146,12 @@ TEST_CASE("a block with a slope that is not finite ends the flow there", "[fast]
   CHECK(outcome.time == Approx(3.0));
 }
 
-TEST_CASE("all entries step together by the root of the mean square of their errors",
-          "[fast][flow]") {
+TEST_CASE("with the rms error norm all entries share their steps", "[fast][flow]") {
   const Relaxations system(true);
   Workers workers(2);
   FlowDriver driver(system, workers, {.rtol = 1e-9, .error_norm = ErrorNorm::rms});
   REQUIRE(driver.advance(10).kind == Outcome::Kind::reached);
-  // Six right-hand sides a step, and two where entries pass within.
+  // A step takes six right-hand sides, and two more if entries pass within it.
   const StepStatistics steps = driver.statistics();
   const std::int64_t tried = steps.accepted + steps.rejected;
   CHECK(steps.evaluations >= 1 + 6 * tried);

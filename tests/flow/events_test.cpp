@@ -1,4 +1,4 @@
-// Events are found at their time, in their order.
+// Times and order of events.
 
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace popflow::test {
 namespace {
 
-/// A clock next to x = cos t: event functions of t and x at will, and long steps.
+/// Returns x = cos t with the given events; event functions may depend on t and x.
 Toy with_events(std::vector<EventInfo> events, Toy::Function functions) {
   Toy toy = oscillator();
   toy.events = std::move(events);
@@ -34,7 +34,7 @@ Result run(const Toy& toy, double end, FlowDriver::Options options = {}, int tar
 
 const double kPi = std::acos(-1);
 
-/// Two events with heights of their own: that of the first is -cos t, of the second cos t.
+/// System with two events, whose heights are -cos t and cos t.
 class Heights : public ToySystem {
  public:
   using ToySystem::ToySystem;
@@ -47,7 +47,7 @@ TEST_CASE("an event is located to the method's accuracy", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
-  // cos t falls through 0.5 at pi/3: the first upward crossing of 0.5 - cos t.
+  // cos t falls through 0.5 at pi/3, the first upward crossing of 0.5 - cos t.
   const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
   FlowDriver::Options options{.method = method};
   if (method == "rk4") options.dt = 0.01;
@@ -59,7 +59,7 @@ TEST_CASE("an event is located to the method's accuracy", "[fast][flow]") {
 }
 
 TEST_CASE("an event's position within a step does not matter", "[fast][flow]") {
-  // Steps of 1 by fehlberg78; the level is crossed at any fraction of the first.
+  // fehlberg78 takes steps of 1; the level is crossed anywhere in the first step.
   for (double time = 0.05; time < 3; time += 0.13) {
     const double level = std::cos(time);
     const Toy toy =
@@ -89,9 +89,9 @@ TEST_CASE("several events in one step come in order of time", "[fast][flow]") {
   CHECK(events[2].time == Approx(0.53).margin(1e-12));
 }
 
-TEST_CASE("an event that must follow another is watched for from there on", "[fast][flow]") {
-  SECTION("not before, even if its function crossed earlier") {
-    // sin t is upward at 0 and at 2 pi; the other happens at 2.
+TEST_CASE("an event that must follow another is found only after it", "[fast][flow]") {
+  SECTION("not before it, even if the event function crossed zero earlier") {
+    // sin t crosses 0.1 upwards near 0 and near 2 pi; the first event happens between them.
     const Toy toy =
         with_events({{"second", "", "first"}, {"first", ""}}, [](auto x, double t, auto g) {
           g[0] = -x[1] - 0.1;  // sin t - 0.1
@@ -116,7 +116,7 @@ TEST_CASE("an event that must follow another is watched for from there on", "[fa
     CHECK(events[2].event == 0);
     CHECK(events[2].time == Approx(0.53).margin(1e-12));
   }
-  SECTION("at once if its function is not below zero then") {
+  SECTION("at once if the event function is not below zero then") {
     const Toy toy =
         with_events({{"first", ""}, {"second", "", "first"}}, [](auto, double t, auto g) {
           g[0] = t - 0.5;
@@ -134,7 +134,7 @@ TEST_CASE("an event that must follow another is watched for from there on", "[fa
   }
 }
 
-TEST_CASE("an event that is true at the start is at the start", "[fast][flow]") {
+TEST_CASE("an event whose function is positive at the start happens at the start", "[fast][flow]") {
   const Toy toy = with_events({{"always", ""}, {"exactly", ""}},
                               [](auto x, double, auto g) { g[0] = 1, g[1] = x[0] - 1; });
   const auto [events, statistics] = run(toy, 10);
@@ -158,7 +158,7 @@ TEST_CASE("an event on the last step, and at the very end, is found", "[fast][fl
 
 TEST_CASE("an event happens once", "[fast][flow]") {
   const Toy toy = with_events({{"up", ""}}, [](auto x, double, auto g) { g[0] = x[0] - 0.5; });
-  // True at the start, and again at 5 pi/3.
+  // The event function is positive at the start, and again from 5 pi/3.
   CHECK(run(toy, 20).events.size() == 1);
   const Toy later = with_events({{"up", ""}}, [](auto x, double, auto g) { g[0] = -x[0]; });
   const auto [events, statistics] = run(later, 20);
@@ -166,7 +166,7 @@ TEST_CASE("an event happens once", "[fast][flow]") {
   CHECK(events[0].time == Approx(kPi / 2).margin(1e-7));
 }
 
-TEST_CASE("watching for events never changes the numbers", "[fast][flow]") {
+TEST_CASE("finding events does not change the trajectory", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "verner8", "rosenbrock4", "rk4", "euler", "bulirsch_stoer");
   INFO(method);
@@ -189,7 +189,7 @@ TEST_CASE("watching for events never changes the numbers", "[fast][flow]") {
   CHECK(ends[0] == ends[1]);
 }
 
-TEST_CASE("dopri5 locates events on its continuous extension, at two right-hand sides a step",
+TEST_CASE("dopri5 locates events by dense output, with two more right-hand sides per step",
           "[fast][flow]") {
   const Toy toy =
       with_events({{"half", ""}, {"zero", ""}, {"clock", ""}}, [](auto x, double t, auto g) {
@@ -197,7 +197,8 @@ TEST_CASE("dopri5 locates events on its continuous extension, at two right-hand 
         g[1] = -x[0];
         g[2] = t - 6;
       });
-  // Errors fall with the tolerances as those of the steps do, and never lie far above them.
+  // Errors of events fall with the tolerances like errors of steps, and stay close to the
+  // tolerance.
   for (const double rtol : {1e-4, 1e-6, 1e-8, 1e-10, 1e-12}) {
     INFO(rtol);
     const auto [events, statistics] = run(toy, 10, {.rtol = rtol, .atol = rtol});
@@ -213,13 +214,11 @@ TEST_CASE("dopri5 locates events on its continuous extension, at two right-hand 
   CHECK(with.rejected == without.rejected);
 }
 
-TEST_CASE(
-    "rk4 locates events on an extension that errs by a power of the step no lower than its own",
-    "[fast][flow]") {
+TEST_CASE("rk4 locates events by dense output of at least its own order", "[fast][flow]") {
   const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
   std::vector<double> steps, errors;
   for (const double h : {0.2, 0.1, 0.05, 0.025}) {
-    // In the middle of a step, where the extension errs most, whatever its length.
+    // The event lies in the middle of a step, where the error of dense output is largest.
     const Toy shifted = with_events(
         {{"level", ""}}, [h](auto x, double, auto g) { g[0] = std::cos(1 + h / 2) - x[0]; });
     const auto [events, statistics] = run(shifted, 2, {.method = "rk4", .dt = h});
@@ -233,7 +232,8 @@ TEST_CASE(
   CHECK(with.evaluations == without.evaluations + 4);
 }
 
-TEST_CASE("euler locates events on its own straight steps, at no right-hand side", "[fast][flow]") {
+TEST_CASE("euler locates events on its straight steps, without more right-hand sides",
+          "[fast][flow]") {
   constexpr double kStep = 0.01;
   const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
   const auto [events, with] = run(toy, 2, {.method = "euler", .dt = kStep});
@@ -253,7 +253,7 @@ TEST_CASE("euler locates events on its own straight steps, at no right-hand side
         run(oscillator(), 2, {.method = "euler", .dt = kStep}).statistics.evaluations);
 }
 
-TEST_CASE("fehlberg78 locates events on its extension, as accurately as by steps", "[fast][flow]") {
+TEST_CASE("fehlberg78 locates events by dense output, as accurately as by steps", "[fast][flow]") {
   const Toy toy =
       with_events({{"half", ""}, {"zero", ""}, {"clock", ""}}, [](auto x, double t, auto g) {
         g[0] = 0.5 - x[0];
@@ -268,8 +268,8 @@ TEST_CASE("fehlberg78 locates events on its extension, as accurately as by steps
     CHECK(std::abs(events[0].time - kPi / 3) < 4 * rtol);
     CHECK(std::abs(events[1].time - kPi / 2) < 4 * rtol);
     CHECK(std::abs(events[2].time - 6) < 1e-12);
-    // In a step: at most four sweeps of four, a check, and the slope at its end, with which the
-    // next step begins. An event by steps took about a hundred right-hand sides.
+    // A step with an event takes at most four sweeps of four right-hand sides and a check. The
+    // slope at its end is also the first of the next step.
     const auto without = run(oscillator(), 10, options).statistics;
     CHECK(with.evaluations > without.evaluations);
     CHECK(with.evaluations <= without.evaluations + 3 * (4 * 4 + 1));
@@ -278,7 +278,7 @@ TEST_CASE("fehlberg78 locates events on its extension, as accurately as by steps
   }
 }
 
-TEST_CASE("bulirsch_stoer closes in on an event by ever shorter steps", "[fast][flow]") {
+TEST_CASE("bulirsch_stoer locates an event by shorter and shorter steps", "[fast][flow]") {
   const Toy toy = with_events({{"half", ""}}, [](auto x, double, auto g) { g[0] = 0.5 - x[0]; });
   std::int64_t spent = 0;
   for (const double rtol : {1e-6, 1e-8, 1e-10}) {
@@ -291,18 +291,17 @@ TEST_CASE("bulirsch_stoer closes in on an event by ever shorter steps", "[fast][
     spent += with.evaluations - without.evaluations;
     CHECK(with.accepted == without.accepted);
   }
-  // From the step's begin each time it would take 637.
+  // Always starting from the step's begin would take 637 right-hand sides.
   CHECK(spent < 550);
 }
 
-/// x' = 1 from 0.
+/// Returns x' = 1 from 0.
 Toy clock() {
   return one(0, [](double, double) { return 1; });
 }
 
-TEST_CASE(
-    "an event with a function that reaches zero and stays there is located where it reaches zero",
-    "[fast][flow]") {
+TEST_CASE("an event function that reaches zero and stays there gives the time of reaching zero",
+          "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -326,7 +325,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a zero at the very end of a step is where it was", "[fast][flow]") {
+TEST_CASE("a zero at the very end of a step is found there", "[fast][flow]") {
   Toy toy = clock();
   toy.events = {{"there", ""}};
   toy.event_functions = [](auto x, double, auto g) { g[0] = x[0] - 4; };
@@ -340,8 +339,8 @@ TEST_CASE("a NaN event function triggers no event", "[fast][flow]") {
   CHECK(run(toy, 3).events.empty());
 }
 
-TEST_CASE("an extremum is an event where it stands out", "[fast][flow]") {
-  // A wide valley around 5 with wiggles, of which some 15 have minima of their own.
+TEST_CASE("an extremum is an event if it is prominent enough", "[fast][flow]") {
+  // A wide valley around 5 with small oscillations, which give it about 15 local minima.
   const auto height = [](double t) { return (t - 5) * (t - 5) / 25 + 0.0004 * std::sin(40 * t); };
   const auto slope = [](double t) { return 2 * (t - 5) / 25 + 0.016 * std::cos(40 * t); };
   Toy toy = with_events({{.name = "low", .meaning = "", .prominence = 0.01},
@@ -362,13 +361,13 @@ TEST_CASE("an extremum is an event where it stands out", "[fast][flow]") {
   CHECK(events[0].time == Approx(lowest).margin(2e-4));
   CHECK(std::abs(slope(events[0].time)) < 1e-6);
   CHECK(events[1].time == Approx(5.9));
-  // An extremum without proven prominence is no event.
+  // Without enough prominence by the end of the run an extremum is no event.
   CHECK(run(toy, 5.3, {.method = "rk4", .dt = 0.01}, targets).events.empty());
 }
 
-TEST_CASE("an extremum that waits for another is timed within the step that holds both",
+TEST_CASE("an extremum that must follow another is located within a step that contains both",
           "[fast][flow]") {
-  // cos t falls from 0 on, and rises from pi on: both in the first step.
+  // cos t falls from 0 on and rises from pi on; the first step contains both extrema.
   Toy toy = with_events({{.name = "falls", .meaning = "", .prominence = 0.1},
                          {.name = "minimum", .meaning = "", .after = "falls", .prominence = 0.1}},
                         [](auto, double t, auto g) {

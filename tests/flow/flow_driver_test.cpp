@@ -1,4 +1,4 @@
-// How the flow driver arrives, and how it ends when it does not.
+// The flow driver: reaching targets, and the ways in which a run ends early.
 
 #include "popflow/flow_driver.hpp"
 
@@ -16,7 +16,7 @@ using Kind = Outcome::Kind;
 const std::vector<std::string> kAdaptive = {"dopri5", "fehlberg78", "bulirsch_stoer",
                                             "rosenbrock4"};
 
-/// A System with its driver.
+/// A system with its driver.
 struct Run {
   explicit Run(Toy toy, FlowDriver::Options options = {})
       : system(std::move(toy)), driver(system, workers, std::move(options)) {}
@@ -25,7 +25,7 @@ struct Run {
   FlowDriver driver;
 };
 
-TEST_CASE("targets are hit exactly by steps of any length", "[fast][flow]") {
+TEST_CASE("targets are reached exactly with steps of any length", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -33,7 +33,7 @@ TEST_CASE("targets are hit exactly by steps of any length", "[fast][flow]") {
   if (method == "rk4" || method == "euler") options.dt = 0.3;
   Run run(decay(), options);
   double before = 1;
-  // 1 + 2^-50 is a few roundings away; 3 is no multiple of the step.
+  // 1 + 2^-50 differs from 1 by a few roundings; 3 is not a multiple of the step.
   for (const double target : {0.0, 1e-3, 0.1, 0.1, 1.0, 1 + 0x1p-50, 3.0, 10.0}) {
     const Outcome outcome = run.driver.advance(target);
     CHECK(outcome.kind == Kind::reached);
@@ -46,9 +46,9 @@ TEST_CASE("targets are hit exactly by steps of any length", "[fast][flow]") {
   }
 }
 
-TEST_CASE("a fixed step is kept, and truncated only at targets", "[fast][flow]") {
+TEST_CASE("a fixed step size is constant, except that targets truncate steps", "[fast][flow]") {
   Run run(decay(), {.method = "rk4", .dt = 0.1});
-  run.driver.advance(1);  // 0.1 ten times misses 1 by rounding
+  run.driver.advance(1);  // ten steps of 0.1 miss 1 by rounding
   CHECK(run.driver.interval().number == 10);
   CHECK(run.driver.interval().smallest == Approx(0.1));
   run.driver.advance(1.25);
@@ -98,9 +98,9 @@ TEST_CASE("statistics count all work", "[fast][flow]") {
   if (method == "dopri5") CHECK(total.rejected > 0);  // a first step of 1 is too long
 }
 
-TEST_CASE("results do not depend on the threads", "[fast][flow]") {
+TEST_CASE("results do not depend on the number of threads", "[fast][flow]") {
   Toy toy;
-  toy.start.resize(200'000);  // several stretches
+  toy.start.resize(200'000);  // size of several tasks
   for (std::size_t i = 0; i < toy.start.size(); ++i)
     toy.start[i] = 1 + 1e-5 * static_cast<double>(i % 977);
   toy.rhs = [](auto x, double, auto out) {
@@ -122,7 +122,7 @@ TEST_CASE("results do not depend on the threads", "[fast][flow]") {
   CHECK(ends[0] == ends[2]);
 }
 
-// ---- ends
+// ---- ways to end
 
 TEST_CASE("a non-finite right-hand side ends the run", "[fast][flow]") {
   const std::string method =
@@ -150,8 +150,9 @@ TEST_CASE("a non-finite right-hand side ends the run", "[fast][flow]") {
   CHECK_THAT(first.message, Catch::EndsWith("; the right-hand side of x is NaN there"));
 }
 
-TEST_CASE("the entry with a right-hand side that is not finite is named", "[fast][flow]") {
-  // A tank that leaks until t = 2, after one that it feeds and one apart.
+TEST_CASE("the message names the entry with a non-finite right-hand side", "[fast][flow]") {
+  // The third entry is a tank that leaks until t = 2. It feeds the first one; the second one is
+  // independent.
   const double limit =
       GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
   Toy tanks;
@@ -169,7 +170,7 @@ TEST_CASE("the entry with a right-hand side that is not finite is named", "[fast
   CHECK(outcome.kind == Kind::diverged);
   CHECK(outcome.diverged_at == Approx(2).epsilon(0.02));
   const std::string number = std::isnan(limit) ? "NaN" : "infinite";
-  // Euler's last step is to where it is not finite.
+  // Euler's last step leads to a state where the slope is not finite.
   const std::string where = method == "euler" ? " there" : " soon after";
   CHECK_THAT(outcome.message,
              Catch::EndsWith("; the right-hand side of x[2] is " + number + where));
@@ -188,9 +189,10 @@ TEST_CASE("a blow-up is located at its time", "[fast][flow]") {
   CHECK_THAT(outcome.message, Catch::Contains("without bound"));
 }
 
-TEST_CASE("a system that jumps moves on within the rounding of t, and others end there",
+TEST_CASE("a system with jumps continues within the rounding of t, and other systems end there",
           "[fast][flow]") {
-  // x' = e^x up to x = 30, and e^30 beyond: from e^-30 before t = 1 on to 40 in e^-30 ten times.
+  // x' = e^x up to x = 30, and e^30 beyond. The jump starts at e^-30 before t = 1 and reaches 40
+  // after another ten times e^-30.
   static constexpr double kHeld = 30;
   Toy toy = one(0, [](double x, double) { return std::exp(std::min(x, kHeld)); });
   toy.jacobian = [](auto x, double, auto j, auto) { j[0] = x[0] < kHeld ? std::exp(x[0]) : 0; };
@@ -207,7 +209,7 @@ TEST_CASE("a system that jumps moves on within the rounding of t, and others end
   };
   const std::string method = GENERATE_COPY(from_range(kAdaptive));
   INFO(method);
-  // The long first steps of two methods err by more, and passages are read off polynomials there.
+  // The long first steps of two methods have larger errors, and find passages with polynomials.
   const bool long_steps = method == "fehlberg78" || method == "bulirsch_stoer";
   const double error = long_steps ? 1e-9 : 1e-11;
   const FlowDriver::Options options{.method = method, .rtol = 1e-12, .atol = 1e-14};
@@ -250,7 +252,7 @@ TEST_CASE("a blow-up so slow that the state stays small is still detected", "[fa
   CHECK(run.driver.state()[0] < 10);
 }
 
-TEST_CASE("growth ends as diverged before a loss overflows", "[fast][flow]") {
+TEST_CASE("growing solutions end as diverged before a loss overflows", "[fast][flow]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -264,8 +266,9 @@ TEST_CASE("growth ends as diverged before a loss overflows", "[fast][flow]") {
   CHECK(run.driver.state()[0] <= 1e70);
 }
 
-TEST_CASE("a slide along a jump is underflow, not divergence", "[fast][flow]") {
-  // The other methods' error estimates can vanish across a jump.
+TEST_CASE("sliding along a discontinuity is underflow of the step size, not divergence",
+          "[fast][flow]") {
+  // The error estimates of the other methods can vanish across a discontinuity.
   const std::string method = GENERATE("dopri5", "rosenbrock4");
   INFO(method);
   Run run(slide(1e10), {.method = method});
@@ -277,7 +280,8 @@ TEST_CASE("a slide along a jump is underflow, not divergence", "[fast][flow]") {
   CHECK_THAT(outcome.message, Catch::Contains("underflow"));
 }
 
-TEST_CASE("growth of another entry during a slide is still underflow", "[fast][flow]") {
+TEST_CASE("growth of another entry while sliding is still underflow of the step size",
+          "[fast][flow]") {
   Toy toy;
   toy.start = {0, 1};
   toy.rhs = [](auto x, double, auto out) {
@@ -302,7 +306,7 @@ TEST_CASE("the number of steps is limited", "[fast][flow]") {
   CHECK_THAT(outcome.message, Catch::Contains("25") && Catch::Contains("--max-steps"));
 }
 
-TEST_CASE("a run that needs all the steps it may take arrives", "[fast][flow]") {
+TEST_CASE("a run that needs exactly the allowed number of steps reaches its end", "[fast][flow]") {
   Run run(decay(), {.method = "rk4", .dt = 0.1, .max_steps = 10});
   CHECK(run.driver.advance(1).kind == Kind::reached);
 }
@@ -334,15 +338,15 @@ Outcome until_steady(Toy toy, double tolerance, double end, const std::string& m
   return outcome;
 }
 
-TEST_CASE("a steady state ends the run after a while of quiet", "[fast][flow]") {
+TEST_CASE("a steady state ends the run after it has lasted", "[fast][flow]") {
   const std::string method = GENERATE_COPY(from_range(kAdaptive));
   INFO(method);
-  // The norm is below 1e-6 from t = 13.8 on.
+  // The norm is below 1e-6 from t = 13.8.
   const Outcome fast = until_steady(decay(), 1e-6, 1e6, method);
   CHECK(fast.kind == Kind::steady);
   CHECK(fast.time >= 13.8 + 10);
   CHECK(fast.time < 200);
-  // From t = 13 800 on, and then half as long again.
+  // The norm is below 1e-6 from t = 13 800, and must stay there half as long again.
   const Outcome slow = until_steady(decay(1e-3, 1e3), 1e-6, 1e8, method);
   CHECK(slow.kind == Kind::steady);
   CHECK(slow.time >= 1.5 * 13'800);
@@ -357,7 +361,7 @@ TEST_CASE("a state that never moves is steady", "[fast][flow]") {
   CHECK(outcome.time >= 10);
 }
 
-TEST_CASE("one stiff entry among many does not hide a steady state", "[fast][flow]") {
+TEST_CASE("a steady state is detected with one stiff entry among many", "[fast][flow]") {
   const ErrorNorm norm = GENERATE(ErrorNorm::largest, ErrorNorm::rms);
   Toy toy;
   toy.start = std::vector<double>(2500, 0.0);
@@ -370,10 +374,10 @@ TEST_CASE("one stiff entry among many does not hide a steady state", "[fast][flo
   CHECK(outcome.time < 60);
 }
 
-TEST_CASE("rounding around a steady state does not hide it", "[fast][flow]") {
+TEST_CASE("a steady state is detected in spite of small fluctuations", "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer");
   INFO(method);
-  // Explicit steps at the stability limit make the state fluctuate, at the size of the tolerances.
+  // At the stability limit explicit steps make the state fluctuate by the size of the tolerances.
   Toy toy;
   toy.start = {1, 1};
   toy.rhs = [](auto x, double, auto out) {
@@ -389,8 +393,8 @@ TEST_CASE("a plateau near a saddle is not taken for a steady state", "[fast][flo
   const std::string method = GENERATE("dopri5", "fehlberg78");
   const double start = GENERATE(1e-11, 1e-15, 1e-30);
   INFO(method << " from " << start);
-  // x' = x - x^3 stays below the tolerance for t = 9, 18, 53; then goes to 1 (or, across 0 within
-  // the tolerance of a step, to -1), which is steady.
+  // x' = x - x^3 stays below the tolerance until t = 9, 18 and 53. Then x goes to the steady state
+  // 1, or to -1 if a step's error crosses 0.
   Run run(one(start, [](double x, double) { return x - x * x * x; }),
           {.method = method, .rtol = 1e-8, .atol = 1e-10, .steady_tolerance = 1e-7});
   const Outcome outcome = run.driver.advance(1e4);
@@ -398,7 +402,7 @@ TEST_CASE("a plateau near a saddle is not taken for a steady state", "[fast][flo
   CHECK(std::abs(run.driver.state()[0]) == Approx(1).margin(1e-6));
 }
 
-TEST_CASE("a plateau that is left along a spiral is not steady either", "[fast][flow]") {
+TEST_CASE("a plateau that a spiral leaves is not a steady state either", "[fast][flow]") {
   Toy toy;
   toy.start = {1e-14, 0};
   toy.rhs = [](auto x, double, auto out) {
@@ -409,7 +413,7 @@ TEST_CASE("a plateau that is left along a spiral is not steady either", "[fast][
   CHECK(until_steady(toy, 1e-9, 1e4).kind == Kind::reached);
 }
 
-TEST_CASE("without a tolerance nothing is steady", "[fast][flow]") {
+TEST_CASE("without a tolerance no steady state is detected", "[fast][flow]") {
   Run run(decay());
   CHECK(run.driver.advance(1e4).kind == Kind::reached);
 }

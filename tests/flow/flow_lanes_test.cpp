@@ -18,7 +18,7 @@
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
 
-// Flows that are integrated side by side, against odeint's steppers, and against each alone.
+// Flows in SIMD lanes compared with odeint's steppers, and with each flow alone.
 
 using namespace popflow;
 using namespace popflow::markov;
@@ -27,7 +27,7 @@ using popflow::test::numbers;
 
 namespace {
 
-/// More starts than there are lanes, some of which arrive far sooner than others.
+/// Returns more starts than there are lanes; some flows end far sooner than others.
 std::vector<std::unique_ptr<const Markov>> many(bool free) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> e(-1.5, 1.5), w(-1.8, 0.9);
@@ -96,7 +96,7 @@ constexpr auto swell = [](double x, double y) {
   return std::pair{kGrowth * x - y, kGrowth * y + x};
 };
 
-/// An oscillation of growing size, whose minimum is an event when it is deep enough.
+/// Oscillation of growing amplitude; a minimum is an event if it is deep enough.
 class Swell : public Small, public Events {
  public:
   explicit Swell(double start) : Small({start, 0}) {
@@ -162,7 +162,7 @@ TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][l
         const double theirs = std::abs(run.x[static_cast<Eigen::Index>(j)] - truth);
         CHECK(std::abs(drivers[i]->state()[j] - truth) < 2 * theirs + 1e-9);
       }
-      // Equal numbers of steps, except for one step that rounding decides.
+      // Numbers of steps are equal except for one step that rounding may decide.
       CHECK(std::abs(static_cast<double>(drivers[i]->statistics().accepted -
                                          run.driver.statistics().accepted)) <= 2);
       REQUIRE(drivers[i]->events().size() == run.driver.events().size());
@@ -175,7 +175,7 @@ TEST_CASE("flows in lanes agree with odeint's to the tolerance", "[fast][flow][l
   }
 }
 
-TEST_CASE("a flow has the same bits alone and beside others", "[fast][flow][lanes]") {
+TEST_CASE("a flow has the same bits alone and in lanes with others", "[fast][flow][lanes]") {
   const std::vector<std::unique_ptr<const Markov>> systems = many(false);
   FlowLanes lanes = lanes_of(systems);
   const auto drivers = lanes.drivers();
@@ -207,10 +207,10 @@ TEST_CASE("a flow in lanes converges with its tolerance", "[fast][flow][lanes]")
   CHECK(slope < 1.3);
 }
 
-TEST_CASE("flows in lanes resume to the same bits, between targets too", "[fast][flow][lanes]") {
+TEST_CASE("flows in lanes resume bit for bit, between targets too", "[fast][flow][lanes]") {
   const std::string method = GENERATE(as<std::string>{}, "dopri5", "fehlberg78", "verner8");
   INFO(method);
-  // Enough steps to be interrupted between.
+  // The tolerance gives enough steps to interrupt the run between targets.
   const double rtol = method == "dopri5" ? 1e-8 : 1e-13;
   const FlowDriver::Options options{.method = method, .rtol = rtol, .atol = rtol / 100};
   const Markov system = optimal({0.2, 0.3}, 0.2, -0.4);
@@ -234,7 +234,7 @@ TEST_CASE("flows in lanes resume to the same bits, between targets too", "[fast]
   CHECK(resumed->statistics().evaluations == expected->statistics().evaluations);
 }
 
-TEST_CASE("flows in lanes end at the step limit as others do", "[fast][flow][lanes]") {
+TEST_CASE("flows in lanes end at the step limit like single flows", "[fast][flow][lanes]") {
   const std::vector<std::unique_ptr<const Markov>> systems = many(false);
   FlowLanes lanes = lanes_of(systems, {.max_steps = 12});
   lanes.advance(std::vector<double>(systems.size(), 50));
@@ -246,7 +246,7 @@ TEST_CASE("flows in lanes end at the step limit as others do", "[fast][flow][lan
   }
 }
 
-TEST_CASE("flows in lanes take the steps of the norm that each asks for", "[fast][flow][lanes]") {
+TEST_CASE("each flow in lanes uses its own error norm", "[fast][flow][lanes]") {
   std::vector<std::unique_ptr<const Markov>> systems;
   std::vector<FlowLanes::Flow> flows;
   for (int i = 0; i < 40; ++i) {
@@ -263,7 +263,7 @@ TEST_CASE("flows in lanes take the steps of the norm that each asks for", "[fast
     const Run alone(*systems[i], 30, flows[i].options);
     const std::int64_t accepted = drivers[i]->statistics().accepted;
     CHECK(std::abs(static_cast<double>(accepted - alone.driver.statistics().accepted)) <= 1);
-    // Both lanes have the same start.
+    // Lanes 2k and 2k + 1 have the same start.
     if (i % 2 == 1) CHECK(accepted > drivers[i - 1]->statistics().accepted);
   }
 }
@@ -284,7 +284,7 @@ class Decay : public Small {
   }
 };
 
-/// A step of length h in a lane, to be looked into.
+/// Takes a step of length h in all lanes and returns one lane's step for dense output.
 std::unique_ptr<StepWithin> step_in_lane(const FlowMethod& method, const Decay& system,
                                          const Tolerance& tolerance, double h) {
   const auto lanes = method.make_lanes(system.lane_formulas(), ErrorNorm::largest);
@@ -324,20 +324,20 @@ TEST_CASE("dense output in lanes is as accurate as the step", "[fast][flow][lane
       errors.push_back(worst);
       if (method.order == 8) CHECK(worst < 4 * tolerance.atol());
     }
-    if (method.order == 8) continue;  // which errs as the tolerance allows
+    if (method.order == 8) continue;  // the tolerance determines its error
     const double order = popflow::test::log_log_slope(lengths, errors);
     INFO(method.name << ": " << errors[0] << " ... " << errors.back());
     CHECK(order > method.order + 0.5);
   }
 }
 
-TEST_CASE("steps in lanes that are too long for dense output are divided", "[fast][flow][lanes]") {
+TEST_CASE("steps in lanes too long for dense output are divided", "[fast][flow][lanes]") {
   const Decay system;
   for (const char* name : {"fehlberg78", "verner8"}) {
     const Tolerance tolerance(system.shape().blocks, 0, 1e-11);
     const auto within = step_in_lane(flow_method(name), system, tolerance, 3);
-    // Shorter steps of the method, whose error the tolerance bounds, since they are divided
-    // further.
+    // Compares with shorter steps of the method, which are divided further until the tolerance
+    // bounds their error.
     for (const double part : {0.1, 0.5, 0.9})
       CHECK(within->at(part)[0] == Approx(std::exp(-part * 3)).epsilon(0).margin(1e-9));
   }
@@ -370,8 +370,8 @@ TEST_CASE("the interpolant of Dormand and Prince's method has the bits of odeint
   }
 }
 
-TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
-  // Without bound at t = 1 and 2.
+TEST_CASE("a blow-up in lanes is found at its time", "[fast][flow][lanes]") {
+  // The solutions blow up at t = 1 and t = 2.
   const BlowUp first(1), second(0.5), bounded(-1);
   FlowLanes lanes({{&first, {}}, {&second, {}}, {&bounded, {}}}, {});
   lanes.advance(std::vector<double>{3, 3, 3});
@@ -387,7 +387,7 @@ TEST_CASE("a blow-up in lanes is found where it is", "[fast][flow][lanes]") {
   CHECK(drivers[2]->state()[0] == Approx(-0.25).epsilon(1e-7));
 }
 
-/// dx/dt = -sqrt(x), of the second of two.
+/// dx/dt = -sqrt(x) for the second of two entries; the first one is constant.
 class Leak : public Small {
  public:
   Leak() : Small({1, 1}) {}
@@ -405,7 +405,7 @@ class Leak : public Small {
   }
 };
 
-TEST_CASE("the entry with a right-hand side that is not finite is named in lanes, too",
+TEST_CASE("a message names the entry with a non-finite right-hand side in lanes, too",
           "[fast][flow][lanes]") {
   const Leak leak;
   FlowLanes lanes({{&leak, {}}}, {});
@@ -416,10 +416,10 @@ TEST_CASE("the entry with a right-hand side that is not finite is named in lanes
   CHECK_THAT(outcome.message, Catch::EndsWith("; the right-hand side of x[1] is NaN soon after"));
 }
 
-TEST_CASE("lanes find the prominent one of several extrema", "[fast][flow][lanes]") {
-  // x = a e^(t/10) cos t. From a = 2e-4 the second minimum is the first one that is 0.001 below the
-  // next maximum. From 4e-4 the first minimum is, and from 1e-4 none. From the last start the first
-  // minimum is 0.001 below the exact next maximum, but not below the ends of steps.
+TEST_CASE("lanes find the extremum that is prominent enough", "[fast][flow][lanes]") {
+  // x = a e^(t/10) cos t. From a = 2e-4 the second minimum is the first one that lies 0.001 below
+  // the next maximum; from 4e-4 the first minimum is, and from 1e-4 none is. From the last start
+  // the first minimum is 0.001 below the exact next maximum, but not below the ends of steps.
   const double turn = std::atan(kGrowth);
   const double rise =
       std::cos(turn) * (std::exp(kGrowth * (turn + 2 * M_PI)) + std::exp(kGrowth * (turn + M_PI)));

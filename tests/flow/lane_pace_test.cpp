@@ -18,8 +18,7 @@
 #include "support/catch.hpp"
 #include "support/toy_systems.hpp"
 
-// Times and lengths of the steps in all lanes at once, against those of FlowDriver, which takes one
-// flow's after another.
+// Times and step sizes in all lanes at once, compared with FlowDriver's for single flows.
 
 using namespace popflow;
 
@@ -30,7 +29,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 bool alike(double a, double b) { return same(a, b) || (a != a && b != b); }
 
-/// Bit by bit; NaNs are alike.
+/// Returns whether two numbers have the same bits; all NaNs are equal.
 bool same(const StepControl<double>& a, const StepControl<double>& b) {
   return same(a.at.t, b.at.t) && same(a.at.remainder, b.at.remainder) && a.jumps == b.jumps &&
          same(a.length, b.length) && same(a.bounds.longest, b.bounds.longest) &&
@@ -45,7 +44,7 @@ bool same(const LanePace::Flow& a, const LanePace::Flow& b) {
          alike(a.interval.largest, b.interval.largest);
 }
 
-/// A driver's data with other numbers under one name.
+/// Returns a driver's data with other numbers under one name.
 DriverData replaced(const DriverData& data, const std::string& name, std::vector<double> numbers) {
   std::vector<double> values = data.values();
   std::istringstream layout(data.layout());
@@ -60,20 +59,20 @@ DriverData replaced(const DriverData& data, const std::string& name, std::vector
   return data.with(std::move(values));
 }
 
-/// FlowDriver's own steps by Dormand and Prince's method, with errors that are chosen. The slope of
-/// the first entry is 0 but in the sixth stage, so that the error is one product; that of the
-/// second is 0 but in the second stage, which has no weight in the solution nor in the error, so
-/// that the third stage's state tells how long the step is.
+/// FlowDriver's own dopri5 steps with prescribed errors. The first entry's slope is nonzero in the
+/// sixth stage only, so that the error is a single product. The second entry's slope is nonzero in
+/// the second stage only, which has weight zero in the solution and in the error; so the third
+/// stage's state shows the step size.
 class DrivenFlow {
  public:
-  /// Before a step is tried.
+  /// State before a trial step.
   struct Trial {
     LanePace::Flow flow;
-    double h = 0;     ///< by `flow`
-    double told = 0;  ///< 9/40 of the length, as the third stage has it
+    double h = 0;     ///< step size computed from `flow`
+    double told = 0;  ///< 9/40 of the step size, as the third stage shows it
     double error = 0;
   };
-  /// The error of a step of this length, where so much is left.
+  /// Returns the error of a step of this size at this distance from the target.
   using Errors = std::function<double(double h, double left)>;
 
   DrivenFlow(const LanePace::Flow& from, Errors errors) : from_(from), errors_(std::move(errors)) {
@@ -100,7 +99,7 @@ class DrivenFlow {
         {static_cast<double>(from.interval.number), from.interval.smallest, from.interval.largest});
     driver.restore(driver.state(), {}, from.control.at.t, data);
     reached = driver.advance(from.target).kind == Outcome::Kind::reached;
-    // A driver that gives up asks for more slopes to say why: those are no trials.
+    // A driver that gives up evaluates more slopes for its message; these are no trials.
     trials.resize(
         static_cast<std::size_t>(driver.statistics().accepted + driver.statistics().rejected));
     end = now();
@@ -133,7 +132,8 @@ class DrivenFlow {
 
   void slope(StateView x, std::span<double> out) {
     out[0] = out[1] = 0;
-    if (asked_again_) {  // whether the slope is finite at the begin of a step that was not
+    // the driver checks whether the slope at the beginning of a non-finite step is finite
+    if (asked_again_) {
       asked_again_ = false;
       return;
     }
@@ -145,7 +145,7 @@ class DrivenFlow {
       const LanePace::Flow flow = now();
       const double left = flow.target - flow.control.at.t - flow.control.at.remainder;
       const double h = step_within(flow.control.bounds.within_longest(flow.control.length), left);
-      // Weights of the solution and of the embedded one: odeint subtracts them so.
+      // Difference of the weights of both solutions, subtracted in odeint's order.
       const double weight = h * (11.0 / 84 - 187.0 / 2100);
       out[0] = errors_(h, left) / weight;
       const double error = std::abs(weight * out[0]);
@@ -153,7 +153,7 @@ class DrivenFlow {
       pending_ = {flow, h, told_, error};
     } else if (stage_ == 6) {
       trials.push_back(pending_);
-      stage_ = 0;  // the last slope is the first of the next step
+      stage_ = 0;  // the last slope is also the first of the next step
     }
     ++stage_;
   }
@@ -169,7 +169,7 @@ class DrivenFlow {
 
 }  // namespace
 
-TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must be looked at",
+TEST_CASE("steps in lanes have FlowDriver's step sizes, and report when a flow must be examined",
           "[fast][flow][lanes]") {
   std::mt19937 random(11);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -181,10 +181,10 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
     StepBounds<double> bounds;
     if (one_of(0.2)) bounds.longest = std::exp(3 * uniform(random) - 4);
     if (one_of(0.2)) bounds.cautious_since = t * uniform(random);
-    // Now and then steps within the rounding of the time lead to the target.
+    // Some targets lie within the rounding of the time.
     const bool near = jumps && t > 0 && one_of(0.1);
     const double way = near ? 0.5 * smallest_step(t) : std::exp(3 * uniform(random));
-    // Now and then as short as they may be, and a bit less.
+    // Some step sizes are near the smallest allowed one, and some are below it.
     const double length = one_of(0.1)            ? (one_of(0.9) ? 1.5 : 0.9) * shortest
                           : jumps && one_of(0.6) ? 0.3 * smallest_step(t)
                                                  : std::exp(4 * uniform(random) - 4);
@@ -199,11 +199,11 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
   };
   const auto error_of = [&](double h, double left) {
     if (one_of(0.02)) return one_of(0.5) ? kNone : std::numeric_limits<double>::infinity();
-    // An error after which all that is left, but for rounding, is the next step's.
+    // This error makes the next step size equal to the rest of the way, up to rounding.
     const double aimed = std::pow(0.9 * h / ((left - h) * (1 - 1e-11)), 5);
     if (one_of(0.05) && left > h && aimed <= 1) return aimed;
     if (one_of(0.02)) return 0.0;
-    // Far beyond where the factor has its bounds, too.
+    // Some errors lie far outside the range in which the step factor is not clamped.
     return std::exp(one_of(0.1) ? 40 * uniform(random) - 20 : 3 * uniform(random) - 2.5);
   };
   LanePace pace;
@@ -298,7 +298,7 @@ TEST_CASE("steps in lanes are as long as FlowDriver's, and call when a flow must
   CHECK(hit > 20);
 }
 
-TEST_CASE("passages are seen in rows that are watched alone", "[fast][flow][lanes]") {
+TEST_CASE("passages are detected in watched rows only", "[fast][flow][lanes]") {
   LaneRows watched(2), values(2), reached(1);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     watched.at(0, lane) = lane % 2 == 0 ? 1 : 0;

@@ -1,5 +1,5 @@
-// A state whose entries affect each other through one sum alone follows its flow in blocks, in the
-// time in which they do not affect each other.
+// Integration in blocks of a state whose entries affect each other through one sum only. In a
+// rescaled time s they do not affect each other.
 
 #include "flow/normalised_dopri5.hpp"
 
@@ -15,12 +15,12 @@
 namespace popflow::test {
 namespace {
 
-constexpr std::size_t kSharers = 2000;  // seven whole blocks, and one that is not
+constexpr std::size_t kSharers = 2000;  // seven full blocks and a partial one
 constexpr double kLevel = 1.5;
 constexpr std::size_t kWatched = 3;
 
-/// x_i' = g_i / sum_j g_j with g_i = rate_i exp(-x_i), from 0. By own time s, x_i = log(1 + rate_i
-/// s), and t = sum_i x_i. The event is where one of them reaches 1.
+/// x_i' = g_i / sum_j g_j with g_i = rate_i exp(-x_i), from 0. In the rescaled time s, x_i = log(1
+/// + rate_i s) and t = sum_i x_i. The event is one entry reaching 1.
 class Sharers : public Decades {
  public:
   explicit Sharers(bool in_blocks, double lost_at = INFINITY)
@@ -47,12 +47,12 @@ class Sharers : public Decades {
     for (std::size_t i = 0; i < kSharers; ++i) sum += exact(i, own);
     return sum;
   }
-  /// When entry i is x, by own time and by t.
+  /// Times at which entry i equals x: the rescaled time and t.
   [[nodiscard]] double own(std::size_t i, double x) const { return std::expm1(x) / rate(i); }
   [[nodiscard]] double when(std::size_t i, double x) const { return time(own(i, x)); }
 
  private:
-  // The slope of one entry is NaN beyond a position.
+  // Slope of an entry in the rescaled time; that of entry 500 is NaN beyond a position.
   [[nodiscard]] double slope(std::size_t i, double x, double /*t*/) const override {
     return i == 500 && x > lost_at_ ? NAN : rate(i) * std::exp(-x);
   }
@@ -63,7 +63,7 @@ constexpr double kOwnEnd = 1;
 
 FlowDriver::Options accurate_to(double rtol) { return {.rtol = rtol, .atol = rtol / 100}; }
 
-TEST_CASE("blocks in a time of their own follow the exact solution", "[fast][flow]") {
+TEST_CASE("blocks in rescaled time follow the exact solution", "[fast][flow]") {
   const Sharers apart(true), together(false);
   REQUIRE(NormalisedDopri5::suits(apart));
   REQUIRE_FALSE(NormalisedDopri5::suits(together));
@@ -91,8 +91,8 @@ TEST_CASE("blocks in a time of their own follow the exact solution", "[fast][flo
     }
     CHECK(sum == Approx(end).epsilon(1e-13));
     CHECK(state < 10 * rtol);
-    CHECK(passages < 10 * rtol);     // by an extension whose order is one lower than that of steps
-    CHECK(state < last_state / 10);  // of a hundred in the tolerance
+    CHECK(passages < 10 * rtol);     // dense output has one order less than steps
+    CHECK(state < last_state / 10);  // the tolerance has fallen by a factor of 100
     CHECK(passages < last_passages / 10);
     last_state = state;
     last_passages = passages;
@@ -102,8 +102,7 @@ TEST_CASE("blocks in a time of their own follow the exact solution", "[fast][flo
   }
 }
 
-TEST_CASE("blocks in a time of their own are where they are asked to be, however far that is",
-          "[fast][flow]") {
+TEST_CASE("blocks in rescaled time reach any target time", "[fast][flow]") {
   const Sharers system(true);
   Workers workers(2);
   FlowDriver driver(system, workers, accurate_to(1e-9));
@@ -118,8 +117,8 @@ TEST_CASE("blocks in a time of their own are where they are asked to be, however
     REQUIRE(driver.passages()[i] == Approx(system.when(i, kLevel)).epsilon(1e-8));
 }
 
-TEST_CASE("passages are not lost where the end of an attempt is moved", "[fast][flow]") {
-  // Saves right behind passages, and right before them.
+TEST_CASE("first-passage times are found where a block's end time is corrected", "[fast][flow]") {
+  // Save times shortly after and shortly before passages.
   const Sharers system(true);
   Workers workers(1);
   std::vector<double> times;
@@ -134,8 +133,7 @@ TEST_CASE("passages are not lost where the end of an attempt is moved", "[fast][
       REQUIRE(driver.passages()[i] == Approx(system.when(i, kLevel)).epsilon(2e-8));
 }
 
-TEST_CASE("a passage is found in the short way by which the end of a stretch is moved",
-          "[fast][flow]") {
+TEST_CASE("a first-passage time is found within the correction of an end time", "[fast][flow]") {
   const Sharers system(true);
   Workers workers(2);
   const Regime regime;
@@ -167,7 +165,7 @@ TEST_CASE("a passage is found in the short way by which the end of a stretch is 
         Approx(system.time(behind)).epsilon(1e-13));
 }
 
-TEST_CASE("blocks in a time of their own give the same bits on any number of threads, and resumed",
+TEST_CASE("blocks in rescaled time have the same bits on any number of threads, and after resuming",
           "[fast][flow]") {
   const Sharers system(true);
   const std::vector<double> targets = {system.time(1e-4), system.time(0.1), system.time(3)};
@@ -206,7 +204,7 @@ TEST_CASE("blocks in a time of their own give the same bits on any number of thr
   }
 }
 
-TEST_CASE("a block with a slope that is not finite ends the flow there, in its own time as well",
+TEST_CASE("a non-finite slope in a block ends the flow at its time, in rescaled time as well",
           "[fast][flow]") {
   const Sharers system(true, 2.0);
   Workers workers(1);

@@ -1,4 +1,4 @@
-// When a flow's end counts as out of reach.
+// Estimates from the pace of the steps whether a flow can reach its end.
 
 #include <functional>
 
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kDefault = 100'000'000;
 
-/// After how many of at most `most` steps the end is found to be out of reach; 0: never.
+/// Returns the number of the step (at most `most`) after which the end counts as out of reach; 0 if
+/// there is none.
 std::int64_t out_of_reach_after(std::int64_t most, double end,
                                 const std::function<double(double)>& step,
                                 std::int64_t max_steps = kDefault) {
@@ -24,24 +25,24 @@ std::int64_t out_of_reach_after(std::int64_t most, double end,
   return 0;
 }
 
-TEST_CASE("a flow that crawls is found after 100000 steps", "[flow][fast]") {
+TEST_CASE("a flow whose end is out of reach is found after 100000 steps", "[flow][fast]") {
   CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-12; }) == 100'000);
   CHECK(out_of_reach_after(1'000'000, 40, [](double) { return 2e-81; }) == 100'000);
   CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-7; }) == 0);
-  // A limit above the default is not replaced by the default.
+  // A limit above the default applies as given.
   CHECK(out_of_reach_after(1'000'000, 1, [](double) { return 1e-9; }) == 100'000);
   CHECK(out_of_reach_after(
             1'000'000, 1, [](double) { return 1e-9; }, 2'000'000'000) == 0);
 }
 
-TEST_CASE("a flow that becomes faster is not given up", "[flow][fast]") {
-  // From 1e-60 to 1 in 700 000 steps.
+TEST_CASE("a flow whose steps become longer does not count as out of reach", "[flow][fast]") {
+  // Time grows from 1e-60 to 1 in 700 000 steps.
   CHECK(out_of_reach_after(2'000'000, 1, [](double t) { return 1e-60 + 2e-4 * t; }) == 0);
-  // A stiff phase of 60 000 steps that would not lead to the end.
+  // A stiff phase of 60 000 steps, at whose pace the end would be out of reach.
   CHECK(out_of_reach_after(2'000'000, 1e6, [](double t) { return t < 6e-5 ? 1e-9 : 10; }) == 0);
 }
 
-TEST_CASE("the known pace is remembered", "[flow][fast]") {
+TEST_CASE("a checkpoint stores the pace", "[flow][fast]") {
   Pace whole;
   Pace before;
   for (std::int64_t i = 1; i <= 50'000; ++i) {

@@ -1,4 +1,4 @@
-// Many items' first passages are located within a step.
+// First-passage times of many items, located within steps.
 
 #include <cmath>
 #include <cstring>
@@ -44,7 +44,8 @@ std::vector<double> passages(const Toy& toy, double end, FlowDriver::Options opt
   return driver.passages();
 }
 
-TEST_CASE("passages are located to the tolerance with steps of any length", "[fast][flow]") {
+TEST_CASE("first-passage times are accurate to the tolerance for steps of any length",
+          "[fast][flow]") {
   CHECK(worst_error(passages(relaxations(), 4, {})) < 1e-7);
   CHECK(worst_error(passages(relaxations(), 4, {.method = "fehlberg78"})) < 1e-8);
   for (const double rtol : {1e-5, 1e-7, 1e-9, 1e-11})
@@ -62,8 +63,9 @@ TEST_CASE("passages are located to the tolerance with steps of any length", "[fa
   CHECK(log_log_slope(steps, errors) > 3.7);
 }
 
-TEST_CASE("items beyond their level at the start pass there, unreachable levels are never passed",
-          "[fast][flow]") {
+TEST_CASE(
+    "items beyond their level at the start pass at once, and unreachable levels are never passed",
+    "[fast][flow]") {
   Toy toy = relaxations();
   toy.start[3] = 10;
   toy.passage_functions = [](auto x, double, auto values) {
@@ -77,7 +79,7 @@ TEST_CASE("items beyond their level at the start pass there, unreachable levels 
   CHECK(std::isnan(times[6]));
 }
 
-TEST_CASE("an item with a function that reaches zero and stays there passes where it reaches zero",
+TEST_CASE("an item whose function reaches zero and stays there passes when it reaches zero",
           "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "verner8", "bulirsch_stoer", "rk4");
   INFO(method);
@@ -107,7 +109,7 @@ TEST_CASE("passages do not change the trajectory", "[fast][flow]") {
   b.advance(4);
   CHECK(std::memcmp(a.state().data(), b.state().data(), kItems * sizeof(double)) == 0);
   CHECK(a.statistics().accepted == b.statistics().accepted);
-  // Two right-hand sides for each step in which any item passes: that is in most of them here.
+  // A step in which any item passes takes two more right-hand sides; here most steps do.
   CHECK(a.statistics().evaluations > b.statistics().evaluations);
   CHECK(a.statistics().evaluations <= b.statistics().evaluations + 2 * a.statistics().accepted);
 }

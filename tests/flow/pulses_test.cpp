@@ -1,4 +1,4 @@
-// A right-hand side that is nearly zero at the start, or for long, and acts for a short time only.
+// A right-hand side that is nearly zero at the start, or for a long time, and acts only briefly.
 
 #include <cmath>
 #include "support/catch.hpp"
@@ -33,9 +33,9 @@ End end_of(const Toy& toy, FlowDriver::Options options, double end = 100, int ta
   return {driver.state()[0], driver.statistics(), driver.interval()};
 }
 
-TEST_CASE("a pulse after a start without a slope is seen", "[fast][flow]") {
-  // The error estimate of fehlberg78 is zero, whatever its steps, where the slope depends on t
-  // alone.
+TEST_CASE("a pulse after a start with zero slope is integrated", "[fast][flow]") {
+  // fehlberg78 is left out: where the slope depends on t alone, its error estimate is zero for all
+  // steps.
   const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rosenbrock4");
   const double start = GENERATE(0.0, 1.0);
   for (const double middle : {50.0, 20.0, 73.0})
@@ -47,19 +47,20 @@ TEST_CASE("a pulse after a start without a slope is seen", "[fast][flow]") {
     }
 }
 
-TEST_CASE("a pulse in the growth rate is seen after a start without a slope", "[fast][flow]") {
+TEST_CASE("a pulse in the growth rate is integrated after a start with zero slope",
+          "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
   for (const double middle : {50.0, 20.0, 73.0})
     for (const double width : {1.0, 3.0}) {
       INFO(method << ", pulse at " << middle << " of width " << width);
       const Toy toy = one(1, [=](double x, double t) { return x * pulse(t, middle, width); });
-      // While x is constant, the error estimate of fehlberg78 is nearly zero.
+      // fehlberg78's error estimate is nearly zero while x is constant.
       const double off = method == "fehlberg78" ? 2e-4 : 1e-5;
       CHECK(std::log(end_of(toy, {.method = method}).x) == Approx(width * kRootPi).epsilon(off));
     }
 }
 
-TEST_CASE("a pulse early in a long run without a slope is seen", "[fast][flow]") {
+TEST_CASE("a pulse early in a long run with zero slope is integrated", "[fast][flow]") {
   const Toy toy = one(0, [](double, double t) { return pulse(t, 20, 3); });
   CHECK(end_of(toy, {}, 1e6).x == Approx(3 * kRootPi).epsilon(1e-6));
 }
@@ -73,36 +74,35 @@ TEST_CASE("a start at rest takes a few steps in each decade of time", "[fast][fl
   CHECK(end_of(toy, {}, 100, 200).statistics.accepted < 400);
 }
 
-TEST_CASE("a slope that does not vanish is followed as before", "[fast][flow]") {
-  // Odeint's rule from 0.01 on: five times as long each.
+TEST_CASE("a small nonzero slope does not limit the step size", "[fast][flow]") {
+  // odeint starts with 0.01 and makes each step five times as long.
   const Toy toy = one(1, [](double, double) { return 1e-3; });
   CHECK(end_of(toy, {}).statistics.accepted <= 4);
 }
 
-TEST_CASE("no step of an adaptive method is longer than the longest", "[fast][flow]") {
+TEST_CASE("no step of an adaptive method exceeds the maximum step size", "[fast][flow]") {
   const std::string method = GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4");
   INFO(method);
-  // A pulse at a time when a constant slope has made steps long.
+  // A pulse after a constant slope has made steps long.
   const Toy toy = one(0, [](double, double t) { return 1e-3 + pulse(t, 73, 0.1); });
   const End bounded = end_of(toy, {.method = method, .max_step = 0.25});
-  // With the steps of 0.25 that fehlberg78 takes, whose error estimate is blind here, the pulse is
-  // as wrong as this.
+  // Error of fehlberg78 with steps of 0.25, since its error estimate does not see the pulse.
   const double off = method == "fehlberg78" ? 1e-3 : 1e-5;
   CHECK(bounded.x == Approx(0.1 + 0.1 * kRootPi).epsilon(off));
   CHECK(bounded.last.largest <= 0.25 * (1 + 1e-9));
   CHECK(bounded.statistics.accepted >= 400);
-  // Also with a first step that is longer, and in intervals that it does not divide.
+  // The first step may exceed the maximum, and intervals need not be a multiple of it.
   const End other = end_of(toy, {.method = method, .dt = 3, .max_step = 0.25}, 100, 7);
   CHECK(other.last.largest <= 0.25 * (1 + 1e-9));
   CHECK(other.x == Approx(0.1 + 0.1 * kRootPi).epsilon(off));
 }
 
-TEST_CASE("fixed steps know no longest step", "[fast][flow]") {
+TEST_CASE("fixed steps ignore the maximum step size", "[fast][flow]") {
   const Toy toy = one(0, [](double, double) { return 1; });
   CHECK(end_of(toy, {.method = "rk4", .dt = 2, .max_step = 0.25}).statistics.accepted == 50);
 }
 
-TEST_CASE("a flow from a vanishing slope resumes to the same bits", "[fast][flow]") {
+TEST_CASE("a flow from a vanishing slope resumes bit for bit", "[fast][flow]") {
   const ToySystem system(one(0, [](double, double t) { return pulse(t, 50, 3); }));
   Workers workers(1);
   FlowDriver whole(system, workers, {});
@@ -119,7 +119,7 @@ TEST_CASE("a flow from a vanishing slope resumes to the same bits", "[fast][flow
   CHECK(second.statistics().evaluations == whole.statistics().evaluations);
 }
 
-/// A start at rest, in lanes and alone.
+/// System at rest, which can run in lanes and alone.
 struct Lanes {
   FunctionSystem system;
   explicit Lanes(double max_step = std::numeric_limits<double>::infinity())

@@ -1,4 +1,4 @@
-// A right-hand side that jumps is integrated regime by regime.
+// Right-hand sides that jump are integrated regime by regime.
 
 #include <cmath>
 
@@ -13,8 +13,8 @@ constexpr double kFree = 0, kSliding = 1, kReleased = 2;
 
 double in(StateView x) { return x.regime[0]; }
 
-/// x' = 1 below the surface x = 1; along it from there until t = 2 (a jump to -5
-/// beyond the surface holds it); x' = x after that.
+/// Returns x' = 1 below the surface x = 1. From there x rests on the surface until t = 2, since the
+/// flow beyond it points back. After that x' = x.
 Toy held() {
   Toy toy;
   toy.start = {0};
@@ -48,7 +48,7 @@ TEST_CASE("regimes change at their surface, and no step crosses it", "[fast][flo
   CHECK(driver.statistics().accepted < (method == "rk4" ? 115 : 100));
 }
 
-TEST_CASE("an event on the way to a surface is found before it", "[fast][flow]") {
+TEST_CASE("an event shortly before a surface is found", "[fast][flow]") {
   Toy toy = held();
   toy.events = {{"near", ""}, {"beyond", ""}};
   toy.event_functions = [](auto x, double, auto g) {
@@ -73,8 +73,7 @@ TEST_CASE("a regime that cannot be left ends at the step limit", "[fast][flow]")
   CHECK(driver.advance(3).kind == Outcome::Kind::step_limit);
 }
 
-TEST_CASE("a regime that is over just before a target is left at the target itself",
-          "[fast][flow]") {
+TEST_CASE("a regime that ends just before a target ends at the target itself", "[fast][flow]") {
   Toy toy = held();
   toy.switch_functions = [](auto x, double t, auto values) {
     values[0] = in(x) == kFree ? 0.5 * (1 - 1e-12) - t : 1;

@@ -1,4 +1,4 @@
-// A run that is interrupted and resumed ends bit-for-bit identical.
+// An interrupted and resumed run ends with the same bits as a whole run.
 
 #include <cmath>
 #include <cstring>
@@ -24,12 +24,12 @@ Toy subject() {
     h[0] = x[0] - 1.2;
     h[1] = 0.9 - x[0];
     h[2] = t * x[0] - 8;
-    h[3] = 100 - t < 0 ? 1 : -1;  // never
+    h[3] = 100 - t < 0 ? 1 : -1;  // an event that never happens
   };
   return toy;
 }
 
-/// Bits of the complete state of a driver.
+/// Returns the bits of a driver's complete state.
 std::vector<double> all_of(const FlowDriver& driver) {
   std::vector<double> all(driver.state().begin(), driver.state().end());
   const StepStatistics s = driver.statistics();
@@ -70,8 +70,8 @@ TEST_CASE("a resumed driver resumes bit for bit", "[fast][flow]") {
     expected.push_back(all_of(whole));
   }
 
-  // Cut after every possible number of steps, and at every target (a cut before the first step);
-  // under sanitizers after every tenth number.
+  // Interrupt after every possible number of steps (under sanitizers after every tenth), and at
+  // every target.
   const std::int64_t most = whole.statistics().accepted;
   for (std::int64_t cut = 0; cut <= most; cut += 10 / kOfTen) {
     std::int64_t asked = 0;
@@ -114,7 +114,7 @@ TEST_CASE("a driver that is resumed at a target resumes bit for bit", "[fast][fl
   }
 }
 
-TEST_CASE("resumed runs look at conditions on the way", "[fast][flow]") {
+TEST_CASE("resumed runs check conditions at each step", "[fast][flow]") {
   const ToySystem system(subject());
   Workers workers(1);
   FlowDriver whole(system, workers, {});

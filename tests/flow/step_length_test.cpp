@@ -4,7 +4,7 @@
 
 using namespace popflow;
 
-TEST_CASE("a step hits a target that is near, or divides what is left", "[fast][flow]") {
+TEST_CASE("a step ends at a near target, or divides the rest of the way equally", "[fast][flow]") {
   CHECK(step_within(0.1, 1.0) == 0.1);
   CHECK(step_within(0.5, 1.0) == 0.5);
   CHECK(step_within(0.6, 1.0) == 0.5);
@@ -15,7 +15,7 @@ TEST_CASE("a step hits a target that is near, or divides what is left", "[fast][
   CHECK(step_within(1 - 1e-10, 1.0, false) == 1);
 }
 
-TEST_CASE("a step that was cut short makes the next one no shorter", "[fast][flow]") {
+TEST_CASE("a step shortened by its target does not shorten the next one", "[fast][flow]") {
   CHECK(next_length(1.0, 1.0, 0.3) == 0.3);
   CHECK(next_length(1.0, 1.0, 2.0) == 2);
   CHECK(next_length(1.0, 0.2, 0.3) == 1);
@@ -42,7 +42,7 @@ TEST_CASE("steps within the rounding of the time are summed until they move it",
   for (int step = 10; step <= 16; ++step) time = time.after(0x1p-53, true);
   CHECK(time.t == 1 + 0x1p-49);
   CHECK(time.remainder == 0);
-  // A longer step takes the rest along; where nothing jumps, every step moves the time at once.
+  // A longer step includes the remainder. Without jumps every step changes the time at once.
   time = FineTime<double>{1, 0x1p-51}.after(0.5, true);
   CHECK(time.t == 1.5 + 0x1p-51);
   CHECK(time.remainder == 0);
@@ -59,7 +59,8 @@ FirstStep first_of(double x, double slope, double remaining) {
 
 }  // namespace
 
-TEST_CASE("a vanishing slope begins with a small part of the way", "[fast][flow]") {
+TEST_CASE("a vanishing slope gives a first step that is a small part of the interval",
+          "[fast][flow]") {
   for (const double x : {0.0, 1.0})
     for (const double slope : {0.0, 1e-121, -1e-13}) {
       INFO(x << ", " << slope);
@@ -70,11 +71,11 @@ TEST_CASE("a vanishing slope begins with a small part of the way", "[fast][flow]
   CHECK_FALSE(first_of(1, -1, 100).cautious);
   CHECK(first_of(1, -1, 100).length == Approx(0.01));
   CHECK_FALSE(first_of(0, 1e-11, 100).cautious);
-  // Slow, but seen within the way.
+  // A slow change that is visible within the interval.
   CHECK_FALSE(first_of(1, 1e-5, 100).cautious);
 }
 
-TEST_CASE("steps are bounded by the longest, and by the time since a vanishing slope",
+TEST_CASE("steps are bounded by the maximum, and by the time since a vanishing slope",
           "[fast][flow]") {
   const StepBounds<double> none;
   CHECK(none.bounded(1e300, 1, 5) == 1e300);
@@ -86,5 +87,5 @@ TEST_CASE("steps are bounded by the longest, and by the time since a vanishing s
   const StepBounds<double> cautious{.cautious_since = 1};
   CHECK(cautious.bounded(2, 0.1, 5) == Approx(0.4));
   CHECK(cautious.bounded(0.2, 0.1, 5) == 0.2);
-  CHECK(cautious.bounded(2, 0.1, 1.5) == 0.1);  // no shorter than the last
+  CHECK(cautious.bounded(2, 0.1, 1.5) == 0.1);  // no shorter than the previous step
 }

@@ -1,4 +1,5 @@
-// Axes of sweeps: the first line names the system, others are axes or, from "--" on, options.
+// Parses axes of sweeps: the first line names the system, and others are axes or, from "--" on,
+// options.
 
 #include "fuzz/support.hpp"
 #include "popflow/systems.hpp"
@@ -8,7 +9,7 @@
 namespace popflow::fuzz {
 namespace {
 
-/// The words that name a cell by its values on all axes.
+/// Returns the words that name a cell by its values on all axes.
 std::string selector(const Cells& cells, std::uint64_t number) {
   const std::vector<std::size_t> places = cells.places(number);
   std::vector<std::string> pairs;

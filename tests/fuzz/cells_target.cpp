@@ -1,4 +1,4 @@
-// Selectors of cells, of shards, and of what resume computes again.
+// Parses selectors of cells and shards, and of cells that resume computes again.
 
 #include "fuzz/support.hpp"
 #include "popflow/systems.hpp"

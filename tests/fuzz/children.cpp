@@ -1,6 +1,5 @@
-// Lets children that look through a file tell which lines they executed: they end by _exit(),
-// before the profile of coverage is written. Only where POPFLOW_FUZZ_CHILDREN is set, as each of
-// them takes longer by it.
+// Makes child processes that examine a file write the coverage profile before they end by _exit(),
+// which would skip it. Only active if POPFLOW_FUZZ_CHILDREN is set, as it slows each child down.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,7 +8,7 @@
 
 extern "C" {
 
-/// Weak, since the function exists only in builds with profiling.
+/// Weak, since only builds with profiling have this function.
 __attribute__((weak)) int __llvm_profile_write_file();
 
 void _exit(int code) {

@@ -1,4 +1,4 @@
-// Configuration files, for every command that takes one.
+// Reads configuration files for every command that takes one.
 
 #include "fuzz/support.hpp"
 #include "options/config_file.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kPath = "input.cfg";
 
-/// A configuration that was read, written as files keep it and read again, is the same.
+/// Checks that a configuration stays the same if it is written as files store it and read again.
 template <class Parse, class Read>
 void same_again(const SystemInfo& system, Parse parse, Read read) {
   (void)done_or_refused([&] {
@@ -24,7 +24,7 @@ void same_again(const SystemInfo& system, Parse parse, Read read) {
 void run(std::string_view input) {
   const std::string text(input);
   (void)done_or_refused([&] { (void)options::config_lines(text, kPath); });
-  // Any value without line ends can be written into a configuration.
+  // Any value without newlines can be written into a configuration.
   const std::string line = "key = " + options::config_quoted(text);
   Lines values;
   (void)done_or_refused([&] {

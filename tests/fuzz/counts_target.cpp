@@ -1,4 +1,4 @@
-// Files of bigram counts.
+// Reads files of bigram counts.
 
 #include "fuzz/support.hpp"
 

@@ -22,7 +22,7 @@ namespace {
 using hdf5::Handle;
 using Sizes = std::vector<hsize_t>;
 
-/// Elements that are written; larger arrays are declared alone.
+/// Most elements that are written; larger arrays are created without data.
 constexpr hsize_t kMost = 100'000;
 
 struct Place {
@@ -42,7 +42,7 @@ std::size_t size_of(const std::string& text) {
   return static_cast<std::size_t>(std::strtoull(text.c_str(), nullptr, 10));
 }
 
-/// Words of a change with their escapes.
+/// Returns the words of a change with their escapes replaced.
 std::string plain(const std::string& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -58,7 +58,7 @@ std::string plain(const std::string& words) {
   return text;
 }
 
-// ---- Types.
+// ---- Types
 
 Handle text_type(std::size_t bytes) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -126,14 +126,14 @@ bool is_number(hid_t type) {
   return kind == H5T_INTEGER || kind == H5T_FLOAT;
 }
 
-// ---- Arrays: datasets and attributes alike.
+// ---- Arrays: datasets and attributes
 
 struct Array {
   Handle type;
   Sizes sizes;
   bool null = false;
-  std::vector<double> numbers;  ///< of numbers, if they are few
-  std::string text;             ///< of a single text
+  std::vector<double> numbers;  ///< values of a small numeric array
+  std::string text;             ///< value of a single text
 };
 
 hsize_t elements(const Sizes& sizes) {
@@ -149,7 +149,7 @@ Handle open_object(hid_t file, const std::string& path) {
   return {H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose};
 }
 
-/// Reads the array at a place; throws hdf5::Failure where there is none.
+/// Reads the array at a place; throws hdf5::Failure if there is none.
 Array read(hid_t file, const Place& place) {
   const Handle object = open_object(file, place.object);
   Handle attribute;
@@ -177,8 +177,8 @@ Array read(hid_t file, const Place& place) {
   return array;
 }
 
-/// Puts an array at a place, instead of what is there. Numbers are used again from the first where
-/// there are too few; other types get zeros.
+/// Replaces the object at a place by an array. Too few numbers are repeated from the first on;
+/// other types are filled with zeros.
 void write(hid_t file, const Place& place, const Array& array, bool packed = false) {
   const Handle space(array.null            ? H5Screate(H5S_NULL)
                      : array.sizes.empty() ? H5Screate(H5S_SCALAR)
@@ -219,7 +219,7 @@ void write(hid_t file, const Place& place, const Array& array, bool packed = fal
   if (written) H5Dwrite(made, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
 }
 
-// ---- Changes, by their words.
+// ---- Changes by their words
 
 void set_shape(Array& array, const std::string& words) {
   array.null = words == "null";
@@ -229,7 +229,7 @@ void set_shape(Array& array, const std::string& words) {
   if (array.sizes.size() > 32) array.sizes.resize(32);
 }
 
-/// Numbers in place, so that the array keeps its attributes.
+/// Overwrites numbers in place, so that the array keeps its attributes.
 void overwrite(hid_t file, const Place& place, const std::vector<double>& numbers) {
   const Handle object = open_object(file, place.object);
   if (place.attribute) {
@@ -261,7 +261,7 @@ void link(hid_t file, const std::string& what, const Place& place, const std::st
     H5Lcreate_soft(from, file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT);
 }
 
-/// A dataset whose numbers lie in another file.
+/// Creates a dataset whose numbers lie in another file.
 void move_outside(hid_t file, const Place& place) {
   const Array array = read(file, place);
   const Handle space(
@@ -356,7 +356,7 @@ std::string damaged(const std::string& file, const Lines& changes) {
     return !is_of_bytes(line.substr(0, line.find(' ')));
   };
   if (std::any_of(changes.begin(), changes.end(), is_inside)) {
-    // Not in memory: H5Fget_file_image() of HDF5 1.10 leaves a wrong checksum.
+    // Uses a file on disk, since H5Fget_file_image() of HDF5 1.10 gives a wrong checksum.
     constexpr const char* kPath = "changing.h5";
     std::ofstream(kPath, std::ios::binary) << bytes;
     {
@@ -365,7 +365,7 @@ std::string damaged(const std::string& file, const Lines& changes) {
         if (!is_inside(line)) continue;
         try {
           change(opened, text::split(line, ' '));
-        } catch (const hdf5::Failure&) {  // the file does not allow it
+        } catch (const hdf5::Failure&) {  // HDF5 refuses the change
         }
       }
     }
@@ -384,7 +384,7 @@ herr_t add_attribute(hid_t /*object*/, const char* name, const H5A_info_t* /*inf
   return 0;
 }
 
-/// An object and its attributes.
+/// Adds an object and its attributes to the list.
 herr_t add_object(hid_t file, const char* name, const H5O_info_t* /*info*/, void* list) {
   auto& all = *static_cast<Lines*>(list);
   const std::string path = name == std::string(".") ? "/" : std::string("/") + name;

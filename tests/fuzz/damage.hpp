@@ -6,8 +6,8 @@
 
 #include "fuzz/target.hpp"
 
-/// Changes to an HDF5 file, each described by a line, so that an input of a few lines is
-/// a whole damaged file:
+/// Changes to an HDF5 file, each described by a line, so that a few lines of input describe a whole
+/// damaged file:
 ///
 ///     delete PLACE                 rename PLACE NAME       copy PLACE NAME
 ///     link PLACE NAME              soft PLACE NAME         group PLACE
@@ -16,18 +16,18 @@
 ///     pack PLACE                   outside PLACE           fixed PLACE BYTES WORDS
 ///     byte OFFSET VALUE            find WORDS BYTE VALUE   cut BYTES
 ///
-/// A PLACE is the path of a group or dataset, or PATH@NAME for an attribute. `shape` takes "scalar"
-/// and "null", too. In WORDS, FROM and TO "\n", "\s" and "\xNN" stand for an end of line, a blank
-/// and a byte. Changes that the file does not allow are passed over; those of bytes come last.
+/// A PLACE is the path of a group or dataset, or PATH@NAME for an attribute. `shape` also takes
+/// "scalar" and "null". In WORDS, FROM and TO "\n", "\s" and "\xNN" stand for a newline, a blank
+/// and a byte. Changes that HDF5 refuses are skipped; changes of bytes come last.
 namespace popflow::fuzz {
 
-/// The file after the changes, which are made in the working folder.
+/// Returns the file after the changes, which are made in the working folder.
 std::string damaged(const std::string& file, const Lines& changes);
 
-/// Paths of all groups, datasets and attributes of a file.
+/// Returns the paths of all groups, datasets and attributes of a file.
 Lines places(const std::string& file);
 
-/// Types that `type` knows.
+/// Names of the types that `type` takes.
 const Lines& types();
 
 }  // namespace popflow::fuzz

@@ -1,7 +1,7 @@
-// Files of ours, damaged (fuzz/damage.hpp), to every command that reads files.
+// Gives damaged popflow files (fuzz/damage.hpp) to every command that reads files.
 //
-// The first line of an input names a file, "run" for example, and the command that it is given to;
-// all commands take turns if there is none. The others are changes.
+// The first line of an input names a kind of file, for example "run", and the command that reads
+// it. Without a command all commands take turns. The other lines are changes to the file.
 
 #include <algorithm>
 #include <filesystem>
@@ -15,8 +15,8 @@
 namespace popflow::fuzz {
 namespace {
 
-/// A kind of file: how one is made, and what is done with a damaged one. In `uses` "@" is the
-/// damaged file's name.
+/// Kind of file: how to make one, and which commands use a damaged one. In `uses` "@" stands for
+/// the damaged file's name.
 struct Kind {
   Lines made_by;
   std::map<std::string, std::vector<Lines>> uses;
@@ -112,7 +112,7 @@ void make(const std::string& name, const Lines& words) {
   expect(finished.code == 0, name + " cannot be made: " + finished.err);
 }
 
-/// A good file of a kind, which is made once.
+/// A good file of a kind and the places in it; made once.
 struct Good {
   std::string bytes;
   Lines places;
@@ -157,7 +157,7 @@ void run(std::string_view input) {
   const std::string only = head.substr(std::min(blank + 1, head.size()));
   for (const auto& [name, uses] : kind->second.uses) {
     if (!only.empty() && only != name) continue;
-    // Whole again for each command that may write to it.
+    // Write the damaged file again for each command that may change it.
     put(kDamaged, bytes);
     for (const Lines& words : uses) use(words);
   }

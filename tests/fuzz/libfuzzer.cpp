@@ -1,5 +1,5 @@
 // Entry points of libFuzzer. The environment variable POPFLOW_FUZZ_TARGET names the target, so that
-// processes which libFuzzer starts have it too.
+// processes started by libFuzzer know it too.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ const Target& target() {
   return named;
 }
 
-/// Changes whole lines: one is added, replaced, removed, doubled, or moved.
+/// Changes whole lines: adds, replaces, removes, doubles or moves one.
 std::string with_other_lines(const std::string& text, Random& random) {
   Lines all = lines(text);
   for (auto change = random() % 3 + 1; change > 0; --change) {

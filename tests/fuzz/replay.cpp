@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& place) 
 int main(int argc, char** argv) {
   const popflow::fuzz::Target& target = popflow::fuzz::find_target(argc > 1 ? argv[1] : "");
   std::vector<std::filesystem::path> inputs;
-  // Targets work in a folder of their own.
+  // Paths must be absolute, since targets change the working folder.
   for (int i = 2; i < argc; ++i)
     for (const auto& file : files_in(std::filesystem::absolute(argv[i]))) inputs.push_back(file);
   for (const std::filesystem::path& input : inputs) {
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
       std::cerr << "popflow_fuzz: " << input << " cannot be read\n";
       return 2;
     }
-    std::clog << input.filename().string() << std::endl;  // before a crash
+    std::clog << input.filename().string() << std::endl;  // flushed before a crash
     target.run(std::string(std::istreambuf_iterator<char>(file), {}));
   }
   std::clog << inputs.size() << " inputs of target " << target.name << ": nothing found\n";

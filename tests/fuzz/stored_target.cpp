@@ -1,4 +1,4 @@
-// Configurations as files store them: the first line names the system.
+// Reads configurations as files store them: the first line names the system.
 
 #include "fuzz/support.hpp"
 #include "popflow/systems.hpp"

@@ -69,14 +69,14 @@ void enter_scratch_folder() {
 
 void put(const std::string& name, std::string_view contents) {
   enter_scratch_folder();
-  // A new file, that nobody has looked through yet.
+  // Replace the file by a new one, which has not been examined yet.
   std::filesystem::remove(name);
   std::ofstream(name, std::ios::binary) << contents;
 }
 
 namespace {
 
-/// Takes what is written to a stream.
+/// Captures the text that is written to a stream.
 class Caught {
  public:
   explicit Caught(std::ostream& stream) : stream_(stream), before_(stream.rdbuf(text_.rdbuf())) {}

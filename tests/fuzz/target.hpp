@@ -11,17 +11,17 @@ namespace popflow::fuzz {
 using Random = std::minstd_rand;
 using Lines = std::vector<std::string>;
 
-/// A parser and its inputs.
+/// A parser and the generator of its inputs.
 struct Target {
   std::string name;
-  /// Gives the input to the parser; aborts where the parser breaks a promise.
+  /// Gives the input to the parser; aborts if the parser breaks a promise.
   void (*run)(std::string_view input);
-  /// A line that makes sense in place of line `at` of an input: mutations change bytes and, with
-  /// its help, whole lines. Null: bytes alone.
+  /// Returns a plausible line in place of line `at` of an input, so that mutations can change whole
+  /// lines. If null, mutations change bytes only.
   std::string (*suggest)(Random& random, const Lines& lines, std::size_t at);
 };
 
-// A file each.
+// Each target has its own source file.
 Target axes();
 Target cells();
 Target configuration();
@@ -36,7 +36,7 @@ Target words();
 
 const std::vector<Target>& targets();
 
-/// The target called `name`; says what there is and exits if there is none.
+/// Returns the target called `name`; prints the names of all targets and exits if there is none.
 const Target& find_target(std::string_view name);
 
 }  // namespace popflow::fuzz

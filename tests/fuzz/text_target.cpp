@@ -1,4 +1,4 @@
-// Texts that problems are counted from.
+// Counts texts for problems.
 
 #include "dynamics/common/text_units.hpp"
 #include "fuzz/support.hpp"

@@ -1,4 +1,4 @@
-// When a run is recorded: each line is OPTION=VALUE, of the options that say so.
+// Parses the options of save times: each line is OPTION=VALUE.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Texts of others on their way to the screen, to a file and to a shell.
+// Makes texts of unknown origin printable on a screen, in a file and in a shell.
 
 #include "dynamics/common/text_units.hpp"
 #include "fuzz/support.hpp"

@@ -1,4 +1,4 @@
-// Values of options: the first line names the option, the rest is the value.
+// Parses values of options: the first line names the option, and the rest is the value.
 
 #include "cli/commands.hpp"
 #include "fuzz/support.hpp"
@@ -7,7 +7,7 @@
 namespace popflow::fuzz {
 namespace {
 
-/// The options of all commands and systems.
+/// Returns the options of all commands and systems.
 const ParameterTable& table() {
   static const ParameterTable all = [] {
     ParameterTable rows;

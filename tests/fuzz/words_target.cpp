@@ -1,4 +1,5 @@
-// Command lines, a word each line: nothing is computed, since commands that compute get --dry-run.
+// Parses command lines, one word per line. Nothing is computed, since computing commands get
+// --dry-run.
 
 #include <algorithm>
 
@@ -23,7 +24,7 @@ RunConfig parse(const Lines& words) {
   return words[0] == "verify" ? parse_verify(system, options) : parse_run(system, options);
 }
 
-/// Are all problems of a sweep small? Its axes have values of their own.
+/// Returns whether all problems of a sweep are small, including those with the axes' values.
 bool is_small_sweep(const RunConfig& config) {
   const Cells sweep(config);
   if (sweep.whole() > 1000) return false;
@@ -38,7 +39,7 @@ bool is_small_sweep(const RunConfig& config) {
 void run(std::string_view input) {
   Lines all = lines(input);
   if (all.empty() || all.size() > 60) return;
-  // Devices and the system's own files may be endless.
+  // Devices and system files may be endless.
   for (const std::string& word : all)
     for (const char* place : {"/dev", "/proc", "/sys"})
       if (word.find(place) != std::string::npos) return;
