@@ -1,4 +1,4 @@
-// Events of noisy runs that are extrema.
+// Extrema as events of noisy runs.
 
 #include <cmath>
 
@@ -10,7 +10,8 @@
 namespace popflow::test {
 namespace {
 
-TEST_CASE("an extremum of a noisy run is its lowest step, once it stands out", "[fast][noise]") {
+TEST_CASE("a minimum of a noisy run is its lowest step, reported once it is prominent enough",
+          "[fast][noise]") {
   const auto height = [](double t) { return (t - 5) * (t - 5) / 25 + 0.0004 * std::sin(40 * t); };
   Toy toy;
   toy.start = {0};

@@ -1,6 +1,6 @@
-// The vectorised streams of bits and of normals: their documented layout, bit-for-bit identity of
-// all versions, and the law of the numbers. Seeds are fixed; the false-alarm rates given are those
-// of a random seed.
+// Vectorised streams of bits and of normals: their documented layout, equal bits with all
+// instruction sets, and the distribution of the numbers. Seeds are fixed; false-alarm rates are
+// those of a random seed.
 
 #include "noise/normals.hpp"
 
@@ -28,7 +28,8 @@ std::vector<double> normals(std::uint64_t number, std::size_t first, std::size_t
 /// Upper tail of the standard normal distribution.
 double tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
 
-TEST_CASE("bulk words are the stream's, in every version", "[fast][noise][random]") {
+TEST_CASE("words drawn in blocks equal the stream's with every instruction set",
+          "[fast][noise][random]") {
   const std::uint64_t step = 0x0370'7385'a308'd3u;
   const PhiloxKey key(0x299f31d0a4093822u, Purpose::noise, 0xfffffff3, step);
   RandomStream stream(0x299f31d0a4093822u, Purpose::noise, 0xfffffff3, step);
@@ -50,7 +51,7 @@ TEST_CASE("bulk words are the stream's, in every version", "[fast][noise][random
       }
     }
   }
-  // The last blocks of a stream, where a counter that had only 32 bits would start again.
+  // The last blocks of a stream, where a counter of 32 bits would wrap around.
   std::vector<std::uint32_t> end(4 * 16), again(4 * 16);
   stream_words(key, kBlocksOfStream - 16, 16, end.data());
   for (const InstructionSet set : kAllInstructionSets) {
@@ -62,9 +63,9 @@ TEST_CASE("bulk words are the stream's, in every version", "[fast][noise][random
   CHECK_THROWS_AS(PhiloxKey(1, Purpose::noise, 0, std::uint64_t{1} << 56), std::out_of_range);
 }
 
-TEST_CASE("first words of successive streams are the streams', in every version",
+TEST_CASE("first words of successive streams equal the streams' with every instruction set",
           "[fast][noise][random]") {
-  // The last: a carry into the high half of the step, within a group.
+  // The last step carries into the high half within a group.
   for (const std::uint64_t step : {0x0ull, 0x3'7385'a308'd3ull, 0x5'ffff'fffdull}) {
     const PhiloxKey key(0x299f31d0a4093822u, Purpose::samples, 0xfffffff3, step);
     for (const std::size_t streams : {1, 7, 8, 37}) {
@@ -93,7 +94,8 @@ TEST_CASE("first words of successive streams are the streams', in every version"
   CHECK_THROWS_AS(first_words(last, 2, words), std::out_of_range);
 }
 
-TEST_CASE("normals are Box and Muller's of the documented bits", "[fast][noise][random]") {
+TEST_CASE("normals follow from the documented bits by Box and Muller's formula",
+          "[fast][noise][random]") {
   constexpr std::size_t kGroups = 512;
   std::vector<std::uint32_t> words(4 * 16 * kGroups);
   stream_words({3, Purpose::noise, 1, 77}, 0, 16 * kGroups, words.data());
@@ -119,13 +121,13 @@ TEST_CASE("normals are Box and Muller's of the documented bits", "[fast][noise][
   CHECK(worst < 1e-11);
 }
 
-TEST_CASE("all versions of the normals are bit-for-bit identical", "[fast][noise][random]") {
+TEST_CASE("normals have the same bits with every instruction set", "[fast][noise][random]") {
   const std::vector<double> best = normals(5, 0, 10'000);
   for (const InstructionSet set : kAllInstructionSets) {
     const std::vector<double> other = normals(5, 0, 10'000, set);
     CHECK(std::memcmp(best.data(), other.data(), best.size() * sizeof(double)) == 0);
   }
-  // Element j is the same from wherever one starts, and on any number of threads.
+  // Element j does not depend on the first element drawn, nor on the number of threads.
   for (const std::size_t first : {0, 1, 15, 63, 64, 70, 100, 1000}) {
     for (const std::size_t count : {1, 2, 16, 17, 30, 64, 65, 1000}) {
       for (const InstructionSet set : kAllInstructionSets) {
@@ -143,7 +145,7 @@ TEST_CASE("all versions of the normals are bit-for-bit identical", "[fast][noise
   }
 }
 
-TEST_CASE("parts, runs and seeds have normals of their own", "[fast][noise][random]") {
+TEST_CASE("parts, runs and seeds have different normals", "[fast][noise][random]") {
   std::vector<double> first;
   for (const std::uint64_t seed : {1, 2})
     for (const std::uint32_t run : {0U, 1U})
@@ -163,7 +165,7 @@ TEST_CASE("parts, runs and seeds have normals of their own", "[fast][noise][rand
 }
 
 TEST_CASE("normals have the moments of the standard normal", "[fast][noise][random]") {
-  // Powers 1 to 8 of 2^22 numbers, each within 5 standard errors: a false alarm in 2e5.
+  // Powers 1 to 8 of 2^22 numbers, each within 5 standard errors: one false alarm in 2e5 seeds.
   constexpr std::size_t kCount = std::size_t{1} << 22;
   const std::vector<double> x = normals(1, 0, kCount);
   const double moments[] = {1, 0, 1, 0, 3, 0, 15, 0, 105, 0, 945, 0, 10395, 0, 135135, 0, 2027025};
@@ -176,10 +178,11 @@ TEST_CASE("normals have the moments of the standard normal", "[fast][noise][rand
   }
 }
 
-TEST_CASE("neighbours, lanes and pairs of normals are independent", "[fast][noise][random]") {
-  // Correlations of x and of x^2 at the distances that the layout knows (a pair's two normals are 8
-  // apart, lanes 1, pairs 16, groups 64), between parts, and of |x| |y| signs: 5 standard errors,
-  // some 40 numbers, a false alarm in 4e4.
+TEST_CASE("neighbouring numbers, lanes and pairs of normals are independent",
+          "[fast][noise][random]") {
+  // Correlations of x and of x^2 at the distances of the layout (lanes 1, the two normals of a pair
+  // 8, pairs 16, groups 64), between parts, and of |x| |y| signs. About 40 numbers within 5
+  // standard errors: one false alarm in 4e4 seeds.
   constexpr std::size_t kCount = std::size_t{1} << 20;
   const std::vector<double> x = normals(1, 0, kCount + 256);
   const std::vector<double> other = normals(2, 0, kCount + 256);
@@ -219,8 +222,9 @@ TEST_CASE("normals have the normal distribution (Kolmogorov and Smirnov)",
 }
 
 TEST_CASE("the tails of the normals are right", "[slow][noise][random]") {
-  // Numbers beyond 1, ..., 5.5 on each side among 2^30: counts within 5 standard deviations of what
-  // is expected (at 5.5: 20.4); 12 counts, a false alarm in 1e5 (the last in 1e4: Poisson).
+  // Numbers beyond 1, ..., 5.5 on each side among 2^30. Counts lie within 5 standard deviations of
+  // their expectation (20.4 at 5.5). The 12 counts give one false alarm in 1e5 seeds, the last
+  // (Poisson) in 1e4.
   constexpr std::size_t kCount = std::size_t{1} << 30;
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   const double levels[] = {1, 2, 3, 4, 5, 5.5};

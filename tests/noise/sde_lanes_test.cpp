@@ -9,8 +9,7 @@
 #include "support/markov_fixture.hpp"
 #include "support/monte_carlo.hpp"
 
-// Runs with noise that step side by side, against runs that step alone, and against the driver that
-// takes any System.
+// Noisy runs in SIMD lanes, compared with single runs and with the driver for any system.
 
 using namespace popflow;
 using namespace popflow::markov::test;
@@ -48,7 +47,8 @@ std::vector<std::uint32_t> first_runs(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("normals for lanes are those of each run, in every version", "[fast][noise][lanes]") {
+TEST_CASE("normals for lanes equal those of single runs with every instruction set",
+          "[fast][noise][lanes]") {
   std::array<std::uint64_t, kLanes> runs{};
   for (std::size_t lane = 0; lane < kLanes; ++lane) runs[lane] = 1 + lane * 0x0fff'ffff;
   const std::uint64_t number = 0x0070'7385'a308'd3u;
@@ -63,7 +63,7 @@ TEST_CASE("normals for lanes are those of each run, in every version", "[fast][n
   }
 }
 
-TEST_CASE("a run has the same bits alone and beside others", "[fast][noise][lanes]") {
+TEST_CASE("a run has the same bits alone and in lanes with others", "[fast][noise][lanes]") {
   const bool free = GENERATE(false, true);
   const markov::Markov system = markov_system({0.2, 0.3}, free, 0.6, 0.4);
   const SdeDriver::Options options = options_with(0.05, 0.01);
@@ -79,7 +79,7 @@ TEST_CASE("a run has the same bits alone and beside others", "[fast][noise][lane
   CHECK(numbers(*together[0]) != numbers(*together[1]));
 }
 
-TEST_CASE("lanes follow the path of the driver for any system", "[fast][noise][lanes]") {
+TEST_CASE("lanes follow the general driver's path", "[fast][noise][lanes]") {
   const bool free = GENERATE(false, true);
   const markov::Markov system = markov_system({0.7, 0.8}, free, 0.6, -1.1);
   SdeDriver::Options options = options_with(0.05, 0.01);
@@ -102,10 +102,9 @@ TEST_CASE("lanes follow the path of the driver for any system", "[fast][noise][l
   }
 }
 
-TEST_CASE("a step in lanes has the flow for mean and the covariance of a batch",
-          "[fast][noise][lanes]") {
-  // 16 000 runs of one step; first moments, and second ones along six directions, within 5 standard
-  // errors: 16 numbers, so that with another seed one would be out with probability 1e-5.
+TEST_CASE("a step in lanes has the flow as mean and a batch's covariance", "[fast][noise][lanes]") {
+  // 16 000 runs of one step. First moments, and second ones along six directions, lie within 5
+  // standard errors. With another seed one of the 16 numbers fails with probability 1e-5.
   constexpr double h = 0.02, eta = 0.05;
   for (const bool free : {false, true}) {
     const markov::Markov system = markov_system({0.2, 0.3}, free, 0.9, -0.4);
@@ -140,8 +139,8 @@ TEST_CASE("a step in lanes has the flow for mean and the covariance of a batch",
   }
 }
 
-TEST_CASE("a run that diverges leaves those beside it as they are", "[fast][noise][lanes]") {
-  // At such a rate noise throws some runs out, one earlier than another.
+TEST_CASE("a diverging run does not change its neighbours in lanes", "[fast][noise][lanes]") {
+  // At this learning rate noise makes some runs diverge, at different times.
   const markov::Markov system = optimal({0.2, 0.3}, 2, 1, {.context_length = 10});
   SdeDriver::Options options = options_with(30, 0.2);
   const auto together = lanes(system, options, first_runs(kLanes));
@@ -161,14 +160,14 @@ TEST_CASE("a run that diverges leaves those beside it as they are", "[fast][nois
   }
 }
 
-TEST_CASE("runs in lanes resume to the same bits", "[fast][noise][lanes]") {
+TEST_CASE("runs in lanes resume bit for bit", "[fast][noise][lanes]") {
   const markov::Markov system = optimal({0.2, 0.3}, 0.6, 0.4, {.context_length = 30});
   const SdeDriver::Options options = options_with(0.05, 0.01);
   const auto whole = lanes(system, options, first_runs(4));
   for (const double t : {5.0, 10.0})
     for (const auto& driver : whole) driver->advance(t);
 
-  // Interrupted within the second interval.
+  // Interrupt within the second interval.
   const auto begun = lanes(system, options, first_runs(4));
   for (const auto& driver : begun) driver->advance(5);
   std::vector<DriverHooks> hooks(4);
@@ -193,7 +192,7 @@ TEST_CASE("runs in lanes resume to the same bits", "[fast][noise][lanes]") {
     CHECK(numbers(*resumed[run]) == numbers(*whole[run]));
     CHECK(resumed[run]->resume_point().data.values() == whole[run]->resume_point().data.values());
   }
-  // Runs at different times do not share lanes.
+  // Runs at different times cannot share lanes.
   const auto apart = lanes(system, options, first_runs(2));
   const ResumePoint here = stopped[0]->resume_point(), there = begun[1]->resume_point();
   apart[0]->restore(*here.x, *here.regime, here.t, here.data);

@@ -1,4 +1,4 @@
-// The SDE driver against processes whose moments and paths are known.
+// The SDE driver compared with processes whose moments and paths are known.
 
 #include <cmath>
 
@@ -19,7 +19,7 @@ double end_of(const ToySystem& system, const SdeDriver::Options& options, double
   return driver.state()[0];
 }
 
-/// Mean and variance over runs, with the standard errors of normal variates.
+/// Mean and variance over runs, with their standard errors for normal variates.
 struct Moments {
   double mean = 0, variance = 0, runs = 0;
   [[nodiscard]] double mean_error() const { return std::sqrt(variance / runs); }
@@ -37,8 +37,8 @@ Moments moments(const ToySystem& system, SdeDriver::Options options, double t, s
   return {sum / n, (squares - sum * sum / n) / (n - 1), n};
 }
 
-TEST_CASE("an Ornstein-Uhlenbeck process has its mean and variance", "[fast][noise]") {
-  // 4000 runs; 5 standard errors: a false alarm in 1e6 for each of the numbers.
+TEST_CASE("an Ornstein-Uhlenbeck process has the exact mean and variance", "[fast][noise]") {
+  // 4000 runs and 5 standard errors: each number gives one false alarm in 1e6 seeds.
   const std::string noise = GENERATE("batch", "diagonal", "isotropic");
   const std::string method = GENERATE("euler_maruyama", "heun", "srk");
   if (noise != "isotropic" && method != "euler_maruyama") return;
@@ -59,26 +59,27 @@ TEST_CASE("an Ornstein-Uhlenbeck process has its mean and variance", "[fast][noi
   CHECK(std::abs(m.variance - exact) < 5 * m.variance_error() + 0.01 * exact);
 }
 
-TEST_CASE("geometric Brownian motion has its mean and second moment", "[fast][noise]") {
+TEST_CASE("geometric Brownian motion has the exact mean and second moment", "[fast][noise]") {
   const double a = 0.3, b = 2, eta = 0.1, B = 5, t = 1;
   const ToySystem system(noisy_growth(a, b));
   SdeDriver::Options options{
       .learning_rate = eta, .batch_size = 5, .dt = 0.01, .noise = "batch", .noise_samples = 30};
   const Moments m = moments(system, options, t, 4000);
-  // The exact moments of Euler's scheme, so that its own error of order dt does not count.
+  // Compares with the exact moments of Euler's scheme, which include its error of order dt.
   const double steps = t / options.dt;
   const double mean = std::pow(1 + a * options.dt, steps);
   const double second =
       std::pow(std::pow(1 + a * options.dt, 2) + eta / B * b * b * options.dt, steps);
   CHECK(std::abs(m.mean - mean) < 5 * m.mean_error());
-  // Its square has heavier tails than a normal variate's: the error is measured for log-normals.
+  // The square has heavier tails than a normal variate's, so its standard error is that of
+  // log-normals.
   const double spread = eta / B * b * b * t;
   const double error =
       mean * mean * std::sqrt((std::exp(6 * spread) - std::exp(2 * spread)) / 4000);
   CHECK(std::abs(m.variance + m.mean * m.mean - second) < 5 * error);
 }
 
-/// Root mean square over runs of the difference between steps dt and dt/2 on one path.
+/// Root mean square over runs of the difference between steps dt and dt/2 on the same path.
 double path_error(const ToySystem& system, SdeDriver::Options options, double dt, double finest) {
   double sum = 0;
   constexpr std::uint32_t kRuns = 200;
@@ -103,8 +104,8 @@ double strong_order(const ToySystem& system, const SdeDriver::Options& options) 
   return log_log_slope(steps, errors);
 }
 
-TEST_CASE("strong orders on shared Brownian paths", "[fast][numbers][noise]") {
-  // A drift with all derivatives.
+TEST_CASE("SDE methods converge at their strong orders", "[fast][numbers][noise]") {
+  // A smooth drift.
   Toy toy = one(1, [](double x, double) { return std::sin(3 * x) - x; });
   toy.sample = noisy_growth(0, 1).sample;
   const ToySystem system(toy);
@@ -122,7 +123,7 @@ TEST_CASE("strong orders on shared Brownian paths", "[fast][numbers][noise]") {
     CHECK(strong_order(system, options) == Approx(1.5).margin(0.15));
   }
   SECTION("Euler-Maruyama, noise that depends on the state: 1/2") {
-    // The samples are fixed over an interval of the learning rate, here the entire run.
+    // The samples stay fixed over an interval of the learning rate, here the entire run.
     options.noise = "batch";
     options.learning_rate = 2;
     options.batch_size = 20;
@@ -131,9 +132,10 @@ TEST_CASE("strong orders on shared Brownian paths", "[fast][numbers][noise]") {
   }
 }
 
-TEST_CASE("the second modified equation has SGD's variance to second order", "[fast][noise]") {
-  // Stationary variance of x <- (1 - eta) x + eta n: eta^2 sigma^2 / (1 - (1 - eta)^2), that is
-  // eta sigma^2 / 2 times 1/(1 - eta/2); the first SDE has 1, the second 1 + eta/2.
+TEST_CASE("the second modified equation has SGD's variance up to second order", "[fast][noise]") {
+  // The stationary variance of x <- (1 - eta) x + eta n is eta^2 sigma^2 / (1 - (1 - eta)^2), which
+  // is eta sigma^2 / 2 times 1/(1 - eta/2). The first SDE has the factor 1, and the second one 1 +
+  // eta/2.
   const double eta = 0.4;
   const ToySystem system(noisy_quadratic(0, 1));
   SdeDriver::Options options{
@@ -143,7 +145,7 @@ TEST_CASE("the second modified equation has SGD's variance to second order", "[f
   options.modified_equation = order;
   const Moments m = moments(system, options, 5, repetitions(8000U));
   const double rate = order == 2 ? 1 + eta / 2 : 1;
-  // Euler's own stationary variance has the factor 1/(1 - rate dt/2).
+  // Euler's scheme multiplies the stationary variance by 1/(1 - rate dt/2).
   const double expected = eta / 2 * rate / (1 - rate * options.dt / 2) * (1 - std::exp(-10 * rate));
   CHECK(std::abs(m.variance - expected) < 5 * m.variance_error());
   const double sgd = eta / 2 / (1 - eta / 2);
@@ -152,7 +154,7 @@ TEST_CASE("the second modified equation has SGD's variance to second order", "[f
       Approx(order == 2 ? 1 - (1 + eta / 2) * (1 - eta / 2) : eta / 2).margin(0.09 * kWiderErrors));
 }
 
-TEST_CASE("noisy gradient descent is the autoregression", "[fast][noise]") {
+TEST_CASE("noisy gradient descent on a quadratic loss is an autoregression", "[fast][noise]") {
   const double eta = 0.4;
   const ToySystem system(noisy_quadratic(3, 1));
   SdeDriver::Options options{.method = "gradient_descent",
@@ -165,12 +167,11 @@ TEST_CASE("noisy gradient descent is the autoregression", "[fast][noise]") {
   CHECK(std::abs(m.mean - 3 * std::pow(1 - eta, 4)) < 5 * m.mean_error());
   const double keep = (1 - eta) * (1 - eta);
   const double exact = eta * eta / 2 * (1 - std::pow(keep, 4)) / (1 - keep);
-  // Multiplier noise has heavier tails (kurtosis 3 (1 + 2/(M-1))).
+  // Noise from random multipliers has heavier tails (kurtosis 3 (1 + 2/(M-1))).
   CHECK(std::abs(m.variance - exact) < 5 * std::sqrt(1 + 3.0 / 9) * m.variance_error());
 }
 
-TEST_CASE("settings that no driver could use are refused, by the names of their options",
-          "[fast][noise]") {
+TEST_CASE("impossible settings are refused with the names of their options", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(0, 1));
   Workers workers(1);
   const auto said = [&](const SdeDriver::Options& options) {
@@ -244,7 +245,7 @@ TEST_CASE("methods refuse noise for which they are not valid", "[fast][noise]") 
   CHECK(said(without, {.noise = "isotropic"}) == "nothing");
 }
 
-TEST_CASE("steps between targets are equal, at most dt, and end there", "[fast][noise]") {
+TEST_CASE("steps between targets are equal, at most dt, and end at the targets", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(0, 1));
   Workers workers(1);
   SdeDriver driver(system, workers, {.dt = 0.3, .noise = "isotropic"});

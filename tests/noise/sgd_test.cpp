@@ -1,4 +1,4 @@
-// Sampled steps against what they are on a quadratic loss, and resuming of both noisy drivers.
+// SGD on a quadratic loss compared with exact results; resuming of both noisy drivers.
 
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace popflow::test {
 namespace {
 
-TEST_CASE("SGD on a quadratic loss is the autoregression of its samples", "[fast][noise]") {
+TEST_CASE("SGD on a quadratic loss is an autoregression", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(3, 1));
   Workers workers(1);
   const double eta = 0.1;
@@ -30,9 +30,9 @@ TEST_CASE("SGD on a quadratic loss is the autoregression of its samples", "[fast
   CHECK(driver.statistics().samples == 10);
 }
 
-TEST_CASE("SVAG has the variance between SGD's and the SDE's", "[fast][noise]") {
-  // Stationary: steps h = eta/l with noise of variance l times a batch's (r+^2 + r-^2 = l):
-  // h^2 l sigma^2 / (1 - (1 - h)^2) = (eta sigma^2 / 2) / (1 - h/2).
+TEST_CASE("SVAG's variance lies between SGD's and the SDE's", "[fast][noise]") {
+  // Stationary variance: steps h = eta/l have noise of l times a batch's variance (r+^2 + r-^2 =
+  // l), so it is h^2 l sigma^2 / (1 - (1 - h)^2) = (eta sigma^2 / 2) / (1 - h/2).
   const ToySystem system(noisy_quadratic(0, 1));
   Workers workers(1);
   const double eta = 0.8;
@@ -64,7 +64,7 @@ TEST_CASE("a learning rate that is too large is detected, with the last good sta
   CHECK(outcome.diverged_at == driver.time());
 }
 
-TEST_CASE("settings of SGD that no driver could use are refused", "[fast][noise]") {
+TEST_CASE("impossible settings of SGD are refused", "[fast][noise]") {
   const ToySystem system(noisy_quadratic(1, 1));
   Workers workers(1);
   using Catch::Contains;
@@ -75,7 +75,8 @@ TEST_CASE("settings of SGD that no driver could use are refused", "[fast][noise]
   CHECK_THROWS_WITH(SgdDriver(system, workers, {.svag = 0}), Contains("--svag is 0"));
 }
 
-/// A state that is checked after every fourth step alone, and is too large for one after the fifth.
+/// A large state, which the driver checks after every fourth step only. It exceeds the bound after
+/// the fifth step.
 Toy large_and_growing() {
   Toy toy;
   toy.start.assign(std::size_t{1} << 16, 1.0);
@@ -114,7 +115,7 @@ TEST_CASE("a large noisy state that is interrupted between its checks resumes bi
   }
 }
 
-TEST_CASE("a step limit is no end for a state that has diverged", "[fast][noise]") {
+TEST_CASE("a diverged state at the step limit ends as diverged", "[fast][noise]") {
   const ToySystem system(large_and_growing());
   Workers workers(1);
   SgdDriver driver(system, workers, {.learning_rate = 1, .batch_size = 1, .max_steps = 7});

@@ -9,7 +9,7 @@
 
 using namespace popflow;
 
-TEST_CASE("normals that are made together are those of their stream", "[fast][noise][random]") {
+TEST_CASE("normals drawn in blocks agree with their stream", "[fast][noise][random]") {
   for (const std::size_t count : {0, 1, 2, 63, 64, 65, 5000}) {
     CAPTURE(count);
     const PhiloxKey key(7, Purpose::noise, 3, (std::uint64_t{1} << 40) + 5);
@@ -23,7 +23,7 @@ TEST_CASE("normals that are made together are those of their stream", "[fast][no
   }
 }
 
-TEST_CASE("how many normals are made changes none of them", "[fast][noise][random]") {
+TEST_CASE("normals do not depend on how many are drawn", "[fast][noise][random]") {
   const PhiloxKey key(1, Purpose::noise, 0, 0);
   std::vector<double> many(201);
   write_stream_normals(key, many);
@@ -34,7 +34,7 @@ TEST_CASE("how many normals are made changes none of them", "[fast][noise][rando
   }
 }
 
-TEST_CASE("a word's uniform number is that of its stream", "[fast][random]") {
+TEST_CASE("a random word's uniform number equals its stream's", "[fast][random]") {
   RandomStream words(5, Purpose::samples), numbers(5, Purpose::samples);
   for (int i = 0; i < 1000; ++i) CHECK(uniform_of(words()) == numbers.uniform());
   CHECK(uniform_of(0) == 0x1p-53);

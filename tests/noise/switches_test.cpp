@@ -31,7 +31,8 @@ Toy turning() {
 }
 
 void check_turns(Driver& driver) {
-  // Steps of 1/16: 0.375 is the first end beyond 0.35; 10 steps back until t = 1.
+  // With steps of 1/16 the first step that ends beyond 0.35 ends at 0.375; 10 steps go back until t
+  // = 1.
   REQUIRE(driver.advance(2).kind == Outcome::Kind::reached);
   CHECK(driver.regime()[0] == 2);
   CHECK(driver.state()[0] == 0.375 - 0.625);
@@ -39,8 +40,7 @@ void check_turns(Driver& driver) {
   CHECK(driver.events()[0].time == 0.375);
 }
 
-TEST_CASE("a noisy run switches its regime after the first step that ends beyond it",
-          "[fast][noise]") {
+TEST_CASE("a noisy run switches its regime after the first step that leaves it", "[fast][noise]") {
   const ToySystem system(turning());
   Workers workers(1);
   SgdDriver sgd(system, workers, {.learning_rate = 1.0 / 16, .batch_size = 2});
@@ -49,7 +49,7 @@ TEST_CASE("a noisy run switches its regime after the first step that ends beyond
   check_turns(sde);
 }
 
-TEST_CASE("a regime that is over at the start is left there", "[fast][noise]") {
+TEST_CASE("a regime that ends at the start is left there", "[fast][noise]") {
   Toy toy = turning();
   toy.start = {0.35};
   const ToySystem system(toy);

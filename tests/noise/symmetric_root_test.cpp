@@ -16,10 +16,10 @@ namespace {
 
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
-TEST_CASE("the symmetric root of a covariance is one, singular or not", "[fast][noise]") {
+TEST_CASE("the symmetric root of 2 x 2 covariances is accurate, singular or not", "[fast][noise]") {
   RandomStream random(1, Purpose::test);
   for (int i = 0; i < 1000; ++i) {
-    // Eigenvalues with a ratio of 1 to 1e-20, some of them 0, at scales of 1e-60 to 1e60.
+    // Eigenvalues with ratios of 1 to 1e-20, some of them 0, at scales of 1e-60 to 1e60.
     const double angle = 7 * random.uniform(), scale = std::pow(10, 120 * random.uniform() - 60);
     const double ratio = i % 10 == 0 ? 0 : std::pow(10, -20 * random.uniform());
     const Eigen::Vector2d along(std::cos(angle), std::sin(angle)), across(-along[1], along[0]);
@@ -29,8 +29,8 @@ TEST_CASE("the symmetric root of a covariance is one, singular or not", "[fast][
     INFO("C = " << C);
     CHECK((R * R - C).norm() <= 16 * kRounding * C.trace());
     CHECK(R(0, 1) == R(1, 0));
-    // Positive semidefinite; by the solver for eigenvalues it is the same root, but for what the
-    // rounding of a singular C leaves of its smaller eigenvalue.
+    // The root is positive semidefinite. It agrees with the eigenvalue solver's root, up to the
+    // effect of rounding on the smaller eigenvalue of a singular C.
     CHECK(R.determinant() >= -16 * kRounding * scale);
     const Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d> solver(C);
     const Eigen::Vector2d roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
@@ -43,7 +43,8 @@ TEST_CASE("the symmetric root of a covariance is one, singular or not", "[fast][
             .isApprox(Eigen::Matrix2d(Eigen::Vector2d(2, 3).asDiagonal())));
 }
 
-/// Eigenvalues whose ratios to the largest are 0 as often as not, and otherwise 1 to 1e-20.
+/// Returns a covariance whose smaller eigenvalues are 0 half of the time, and otherwise 1 to 1e-20
+/// times the largest.
 Eigen::Matrix3d random_covariance(RandomStream& random, double scale) {
   Eigen::Matrix3d any;
   for (double& entry : any.reshaped()) entry = 2 * random.uniform() - 1;
@@ -62,10 +63,11 @@ Eigen::Matrix3d root_of(const Eigen::Matrix3d& C) {
   return R;
 }
 
-TEST_CASE("the root of a covariance of two without noise is zero", "[fast][noise]") {
+TEST_CASE("the root of a 2 x 2 covariance is zero along directions without noise",
+          "[fast][noise]") {
   RandomStream random(2, Purpose::test);
   for (int i = 0; i < 1000; ++i) {
-    // Every sample keeps the sum.
+    // All samples conserve the sum, so the noise along (1, 1) is zero.
     const double a = random.uniform(), b = random.uniform(), c = random.uniform();
     const double variance = 0.1 * a * a + 0.3 * b * b + 0.7 * c * c;
     Eigen::Matrix2d C;
@@ -76,7 +78,7 @@ TEST_CASE("the root of a covariance of two without noise is zero", "[fast][noise
   }
 }
 
-TEST_CASE("the symmetric root of a covariance of three is one, singular or not", "[fast][noise]") {
+TEST_CASE("the symmetric root of 3 x 3 covariances is accurate, singular or not", "[fast][noise]") {
   RandomStream random(2, Purpose::test);
   for (int i = 0; i < 4000; ++i) {
     const double scale = std::pow(10, 120 * random.uniform() - 60);
@@ -84,8 +86,8 @@ TEST_CASE("the symmetric root of a covariance of three is one, singular or not",
     const Eigen::Matrix3d R = root_of(C);
     INFO("C = " << C);
     CHECK((R * R - C).norm() <= 320 * kRounding * C.trace());
-    // Symmetric and positive semidefinite, but for what the rounding of a singular C leaves of its
-    // smaller eigenvalues; so is the solver's.
+    // The root is symmetric, and agrees with the eigenvalue solver's, up to the effect of rounding
+    // on the smaller eigenvalues of a singular C.
     const double left = 16 * std::sqrt(kRounding * scale);
     CHECK((R - R.transpose()).norm() <= left);
     const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(C);
@@ -94,7 +96,7 @@ TEST_CASE("the symmetric root of a covariance of three is one, singular or not",
         solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
     CHECK((R - expected).norm() <= left);
   }
-  // Without small eigenvalues the root has all digits.
+  // The root is accurate to rounding for a regular covariance.
   const Eigen::Matrix3d regular =
       Eigen::Vector3d(4, 9, 16).asDiagonal().toDenseMatrix() + Eigen::Matrix3d::Ones();
   CHECK((root_of(regular) * root_of(regular) - regular).norm() < 1e-14 * regular.norm());
@@ -102,8 +104,8 @@ TEST_CASE("the symmetric root of a covariance of three is one, singular or not",
   CHECK(root_of(Eigen::Matrix3d::Zero()) == Eigen::Matrix3d::Zero());
 }
 
-TEST_CASE("three entries step in lanes as each alone", "[fast][noise][lanes]") {
-  // Bit for bit, and whether or not a covariance beside it is regular.
+TEST_CASE("states of three entries step in lanes as they do alone", "[fast][noise][lanes]") {
+  // Bits are equal whether or not the covariances of other lanes are regular.
   RandomStream random(3, Purpose::test);
   for (int i = 0; i < 200; ++i) {
     LaneRows f(3), c(6), z(3), x(3);
@@ -133,7 +135,7 @@ TEST_CASE("three entries step in lanes as each alone", "[fast][noise][lanes]") {
     for (std::size_t lane = 0; lane < kLanes; ++lane)
       for (std::size_t j = 0; j < 3; ++j)
         CHECK(x.at(j, lane) == expected[lane][static_cast<Eigen::Index>(j)]);
-    // A covariance that is not finite leaves no state.
+    // A non-finite covariance makes the step fail.
     c.at(static_cast<std::size_t>(i) % 6, 4) = i % 2 == 0 ? NAN : INFINITY;
     CHECK_FALSE(step_lanes(3, 0.1, 0.3, f.data(), c.data(), z.data(), x.data()));
   }

@@ -7,8 +7,8 @@
 
 #include "support/catch.hpp"
 
-// Derivatives by dual numbers: of every operation against central differences, of a formula against
-// the Jacobian by hand.
+// Derivatives by dual numbers: of every operation compared with central differences, and of a
+// formula compared with its analytic Jacobian.
 
 using namespace popflow;
 
@@ -16,7 +16,7 @@ namespace {
 
 using Two = Dual<2>;
 
-/// A function of two variables, for any type of number.
+/// A function of two variables for any type of number.
 struct Case {
   std::string name;
   std::function<double(double, double)> of_doubles;
@@ -70,14 +70,14 @@ constexpr double kPoints[][2] = {{0.7, 0.4}, {-0.9, 1.3}, {1.6, -0.8}, {-0.3, -1
 
 }  // namespace
 
-TEST_CASE("Dual numbers have the derivatives of every operation", "[fast][numerics]") {
+TEST_CASE("Dual numbers give the derivatives of every operation", "[fast][numerics]") {
   for (const Case& of : cases())
     for (const auto& point : kPoints) {
       const double x = point[0], y = point[1];
       INFO(of.name << " at " << x << ", " << y);
       const Two value = of.of_duals(Two::variable(x, 0), Two::variable(y, 1));
       CHECK(value.value == of.of_doubles(x, y));
-      // The central formula of order four.
+      // Central differences of order four.
       constexpr double h = 1e-3;
       const auto slope = [&](double dx, double dy) {
         const auto at = [&](double k) { return of.of_doubles(x + k * dx, y + k * dy); };
@@ -88,9 +88,9 @@ TEST_CASE("Dual numbers have the derivatives of every operation", "[fast][numeri
     }
 }
 
-TEST_CASE("The Jacobian of a formula comes from dual numbers, for any number of entries",
+TEST_CASE("Dual numbers give the Jacobian of a formula for any number of entries",
           "[fast][numerics]") {
-  // Neighbours on a ring that attract each other, with a quadratic damping.
+  // Neighbours on a ring attract each other, with quadratic damping.
   const auto ring = [](auto of, auto x, auto out) {
     const std::size_t n = x.size();
     for (std::size_t i = 0; i < n; ++i)

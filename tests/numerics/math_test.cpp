@@ -20,8 +20,8 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kLargest = std::numeric_limits<double>::max();
 
-/// Distance from the exact value in units of its last place; numbers that overflow or underflow
-/// must be the nearest ones.
+/// Distance from the exact value in units in the last place. Results that overflow or underflow
+/// must be the nearest numbers.
 double units_off(double value, const Exact& exact) {
   const auto nearest = static_cast<double>(exact);
   if (std::isinf(nearest) || std::isinf(value)) return value == nearest ? 0 : 1e9;
@@ -31,12 +31,12 @@ double units_off(double value, const Exact& exact) {
   return static_cast<double>(abs(Exact(value) - exact) / Exact(unit));
 }
 
-/// Both are the same bits, or both NaN.
+/// Returns whether both have the same bits or both are NaN.
 bool same(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
-/// Arguments of every size with both signs, of a range, and around its ends.
+/// Returns arguments of every size with both signs, of a range, and around its ends.
 std::vector<double> arguments(double low, double high, int count, std::uint64_t seed) {
   RandomStream random(seed, Purpose::test);
   std::vector<double> all = {0.0, -0.0, kLeast, -kLeast, 1e-310, -1e-310, 1, -1, low, high};
@@ -58,7 +58,7 @@ struct Function {
   std::function<double(double)> ours;
   std::function<Exact(const Exact&)> exact;
   double low, high;
-  double within;  ///< units in the last place
+  double within;  ///< error bound in units in the last place
 };
 
 const std::vector<Function>& functions() {
@@ -90,7 +90,7 @@ const std::vector<Function>& functions() {
 
 }  // namespace
 
-TEST_CASE("Elementary functions are within their units of the last place of fifty digits",
+TEST_CASE("Elementary functions agree with fifty digits within their error bounds",
           "[fast][numerics]") {
   for (const Function& function : functions()) {
     double worst = 0, at = 0;
@@ -107,7 +107,7 @@ TEST_CASE("Elementary functions are within their units of the last place of fift
   }
 }
 
-TEST_CASE("Powers and hypotenuses are within one unit of the last place", "[fast][numerics]") {
+TEST_CASE("Powers and hypotenuses are within one unit in the last place", "[fast][numerics]") {
   RandomStream random(12, Purpose::test);
   double worst = 0, worst_root = 0;
   for (int i = 0; i < 8000; ++i) {
@@ -122,7 +122,7 @@ TEST_CASE("Powers and hypotenuses are within one unit of the last place", "[fast
   CHECK(worst_root <= 1);
 }
 
-TEST_CASE("Elementary functions have C's special values", "[fast][numerics]") {
+TEST_CASE("Elementary functions have C's results at special values", "[fast][numerics]") {
   CHECK(same(math::exp(-kInfinity), 0));
   CHECK(same(math::exp(kInfinity), kInfinity));
   CHECK(same(math::exp(710), kInfinity));
@@ -170,7 +170,8 @@ TEST_CASE("Elementary functions have C's special values", "[fast][numerics]") {
   CHECK(same(math::hypot(kInfinity, kNone), kInfinity));
 }
 
-TEST_CASE("Both exponentials at once have the bits of each", "[fast][numerics]") {
+TEST_CASE("Both exponentials computed together have the same bits as each alone",
+          "[fast][numerics]") {
   for (const double x : arguments(-700, 0, 4000, 14)) {
     const auto [value, less_one] = math::exponentials(-math::magnitude(x));
     INFO(x);

@@ -9,7 +9,7 @@ using popflow::ValueAndSlope;
 
 namespace {
 
-/// How often f is asked for, on the way to its root, by which `off` is found wrong.
+/// Finds the root of f between a and b; checks it, and that f is called at most `most` times.
 template <class F>
 void check(F f, double a, double b, double start, double root, int most) {
   int asked = 0;
@@ -21,7 +21,7 @@ void check(F f, double a, double b, double start, double root, int most) {
   INFO("between " << a << " and " << b << " from " << start << ": " << asked << " times");
   CHECK(std::abs(found - root) <= 4e-16 * std::abs(root));
   CHECK(asked <= most);
-  // The other end first, and the other sign.
+  // Exchanging the ends of the bracket, or the sign of f, gives the same root.
   const auto negative = [&](double x) { return ValueAndSlope{-f(x).value, -f(x).slope}; };
   CHECK(newton_root(f, b, a, f(b).value > 0, start) == found);
   CHECK(newton_root(negative, a, b, f(a).value < 0, start) == found);
@@ -32,7 +32,7 @@ void check(F f, double a, double b, double start, double root, int most) {
 TEST_CASE("a bracketed root is found to rounding, from any start", "[fast][newton]") {
   const auto cubic = [](double x) { return ValueAndSlope{x * x * x - 2, 3 * x * x}; };
   for (const double start : {-3.0, 0.0, 1.0, 7.0}) check(cubic, -3, 7, start, std::cbrt(2), 25);
-  // Newton's steps alone leave for infinity, or creep.
+  // Newton's method alone diverges from these starts, or converges slowly.
   const auto steep = [](double x) {
     const double u = 50 * (x - 0.3);
     return ValueAndSlope{std::atan(u), 50 / (1 + u * u)};

@@ -10,9 +10,8 @@
 #include "popflow/random.hpp"
 #include "support/catch.hpp"
 
-// Each lane of a Pack against a double: every operation, function, comparison and choice, on
-// numbers of every size and on the special ones, for both widths and every instruction set that is
-// here.
+// Lanes of a Pack compared with doubles: every operation, function, comparison and selection, on
+// numbers of every size and on special values, for all widths and available instruction sets.
 
 using namespace popflow;
 
@@ -21,7 +20,7 @@ namespace {
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-/// Numbers of every size with both signs, moderate ones, and all pairs of the special ones.
+/// Returns numbers of every size with both signs, moderate ones, and all pairs of special values.
 struct Arguments {
   std::vector<double> first, second;
 };
@@ -155,7 +154,7 @@ void check_machine() {
   if (has_avx512()) check_lanes<width>("AVX-512", compute_avx512<width>);
 }
 
-/// A formula with everything that a choice needs.
+/// A formula with a comparison, a logical and, and a selection.
 constexpr auto kRelu = [](auto of, auto x, auto out) {
   const auto positive = x[0] > 0 && x[0] < of[0];
   out[0] = math::select(positive, math::sqrt(math::max(x[0], 0)), of[0] * math::abs(x[0]));
@@ -163,7 +162,7 @@ constexpr auto kRelu = [](auto of, auto x, auto out) {
 
 }  // namespace
 
-TEST_CASE("Packs have the bits of doubles at any width", "[fast][numerics]") {
+TEST_CASE("Packs of any width have the same bits as doubles", "[fast][numerics]") {
   check_machine<2>();
   check_machine<4>();
   check_machine<8>();

@@ -1,5 +1,5 @@
-// The largest eigenvalue of the Hessian against dense eigenvalues and exact results, and the limits
-// of stability of all rules against runs of their discrete steps.
+// Largest eigenvalue of the Hessian compared with dense eigenvalues and exact results; stability
+// limits of all training rules compared with runs of their discrete steps.
 
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
@@ -28,7 +28,8 @@ State copy_of(std::span<const double> numbers) {
   return x;
 }
 
-/// Largest real part of the eigenvalues of -J, J by central differences of the right-hand side.
+/// Returns the largest real part of the eigenvalues of -J. J is computed by central differences of
+/// the right-hand side.
 double largest_of_dense(const System& system, StateView x, double t) {
   const std::size_t size = system.shape().state_size();
   Eigen::MatrixXd j(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
@@ -49,7 +50,7 @@ double largest_of_dense(const System& system, StateView x, double t) {
   return -Eigen::EigenSolver<Eigen::MatrixXd>(j, false).eigenvalues().real().minCoeff();
 }
 
-/// A little away from the start, in all directions.
+/// Returns a state near the start, moved in all directions.
 State moved_start(const Built& built) {
   State x = copy_of(built.start());
   RandomStream random(7, Purpose::test);
@@ -63,7 +64,7 @@ Made made_by(const std::string& system, const std::vector<std::string>& words, W
   return make_system(parse(system, words), workers);
 }
 
-/// f = -A x with sampled gradients that are all exact.
+/// System f = -A x whose sampled gradients are all exact.
 Toy quadratic(double curvature, double start) {
   Toy toy;
   toy.start = {start};
@@ -72,17 +73,18 @@ Toy quadratic(double curvature, double start) {
   return toy;
 }
 
-/// Size of a quadratic's x over steps of a rule, over that at the start.
+/// Size of a quadratic's x during training, relative to its start.
 struct Growth {
-  double most = 0;  ///< at any of them: a rule that divides by the gradient's size soon stops
-  double last = 0;  ///< at the last ones
+  ///< over all steps, since a rule that divides by the gradient's size soon stops growing
+  double most = 0;
+  double last = 0;  ///< over the last steps
 };
 Growth growth(const UpdateRule& rule, double curvature, double rate) {
   TrainingPlan plan;
   plan.rule = &rule;
   plan.numbers.learning_rate = rate;
   plan.numbers.beta2 = rule.default_beta2;
-  // A large epsilon makes the division by sqrt(u) + epsilon nearly constant.
+  // A large epsilon makes the divisor sqrt(u) + epsilon nearly constant.
   plan.numbers.epsilon = 1;
   constexpr double kStart = 1e-9;
   const auto toy = std::make_unique<Trained>(
@@ -102,7 +104,7 @@ Growth growth(const UpdateRule& rule, double curvature, double rate) {
 
 }  // namespace
 
-TEST_CASE("Lanczos' method finds the largest eigenvalue of a matrix", "[fast][numerics]") {
+TEST_CASE("The Lanczos method finds the largest eigenvalue of a matrix", "[fast][numerics]") {
   RandomStream random(1, Purpose::test);
   for (const Eigen::Index n : {1, 2, 3, 20, 150, 500}) {
     Eigen::MatrixXd a(n, n);
@@ -123,8 +125,8 @@ TEST_CASE("Lanczos' method finds the largest eigenvalue of a matrix", "[fast][nu
   }
 }
 
-TEST_CASE("Lanczos' method restarts where eigenvalues are close", "[fast][numerics]") {
-  // Gaps of 1e-4 of the spectrum, which 200 products do not resolve.
+TEST_CASE("The Lanczos method restarts where eigenvalues are close", "[fast][numerics]") {
+  // Relative gaps of 1e-4, which 200 products do not resolve.
   constexpr std::size_t kSize = 3000;
   std::size_t products = 0;
   const auto apply = [&](std::span<const double> v, std::span<double> out) {
@@ -142,7 +144,7 @@ TEST_CASE("Lanczos' method restarts where eigenvalues are close", "[fast][numeri
   CHECK(std::abs(found.value - 1) < 1e-8);
 }
 
-TEST_CASE("Lanczos' method knows when there is nothing more to find", "[fast][numerics]") {
+TEST_CASE("The Lanczos method ends when its invariant subspace is complete", "[fast][numerics]") {
   // Two of ten directions are never reached, as where a preconditioner is 0.
   const auto eight = [](std::span<const double> v, std::span<double> out) {
     for (std::size_t i = 0; i < v.size(); ++i)
@@ -167,9 +169,9 @@ TEST_CASE("Lanczos' method knows when there is nothing more to find", "[fast][nu
   CHECK((one.converged && std::abs(one.value - 1) < 1e-12));
 }
 
-TEST_CASE("the sharpness of every gradient system is that of the dense matrix",
+TEST_CASE("the sharpness of every gradient system agrees with the dense matrix",
           "[fast][observed]") {
-  constexpr std::size_t kMost = 160;  // numbers of states whose matrices are made
+  constexpr std::size_t kMost = 160;  // most entries of a state for which a dense matrix is made
   std::set<std::string> compared;
   bool preconditioned = false;
   for (const Example& example : examples()) {
@@ -186,7 +188,7 @@ TEST_CASE("the sharpness of every gradient system is that of the dense matrix",
     const double found = sharpness.at(built.view(x), 0);
     const double dense = largest_of_dense(*built.system, built.view(x), 0);
     INFO(example.text() << ": " << found << ", dense " << dense);
-    // A projection adds eigenvalues of 0 to the matrix.
+    // A projection adds eigenvalues 0 to the matrix.
     const double expected = !plain && found < 0 ? std::max(found, dense) : dense;
     if (!plain && found < 0)
       CHECK(std::abs(dense) <= 1e-5 * std::abs(found));
@@ -194,11 +196,12 @@ TEST_CASE("the sharpness of every gradient system is that of the dense matrix",
       CHECK(std::abs(found - expected) <= 2e-6 * std::max(std::abs(dense), 1e-3));
     compared.insert(example.system);
   }
-  CHECK(compared.size() >= 5);  // full coordinates of scb are larger
+  CHECK(compared.size() >= 5);  // scb in full coordinates is too large
   CHECK(preconditioned);
 }
 
-TEST_CASE("preconditioner and projection leave the eigenvalues of the flow", "[fast][observed]") {
+TEST_CASE("with preconditioner and projection the sharpness is the flow's largest eigenvalue",
+          "[fast][observed]") {
   Workers workers(1);
   const std::vector<std::string> small = {"--vocab-size",  "3",   "--context-length", "12",
                                           "--coordinates", "full"};
@@ -218,8 +221,8 @@ TEST_CASE("preconditioner and projection leave the eigenvalues of the flow", "[f
     }
 }
 
-TEST_CASE("deep linear networks are as sharp as is known", "[fast][observed]") {
-  // At a balanced minimum L s^(2 - 2/L), of the strongest mode s.
+TEST_CASE("deep linear networks have the known sharpness", "[fast][observed]") {
+  // At a balanced minimum the sharpness is L s^(2 - 2/L), where s is the strongest mode.
   Workers workers(1);
   for (const char* layers : {"2", "3"}) {
     const Made made = made_by(
@@ -239,7 +242,8 @@ TEST_CASE("deep linear networks are as sharp as is known", "[fast][observed]") {
   }
 }
 
-TEST_CASE("steps of every rule are stable up to its limit and no further", "[fast][training]") {
+TEST_CASE("steps of every training rule are stable up to its limit and unstable beyond",
+          "[fast][training]") {
   constexpr double kCurvature = 0.7;
   int known = 0;
   for (const UpdateRule& rule : update_rules()) {
@@ -258,7 +262,8 @@ TEST_CASE("steps of every rule are stable up to its limit and no further", "[fas
   CHECK(known >= 6);
 }
 
-TEST_CASE("an adaptive rule's sharpness is that of its own Hessian", "[fast][observed]") {
+TEST_CASE("an adaptive rule's sharpness is that of its preconditioned Hessian",
+          "[fast][observed]") {
   Workers workers(1);
   const std::vector<std::string> words = {"--optimizer", "adam", "--learning-rate", "0.01",
                                           "--mode",      "sgd",  "--start",         "gaussian"};
@@ -266,11 +271,11 @@ TEST_CASE("an adaptive rule's sharpness is that of its own Hessian", "[fast][obs
   const System& plain = source_of_gradients(*made.system);
   const Sharpness sharpness(*made.system, made.own);
   SgdDriver driver(*made.system, workers, {.learning_rate = 0.01, .batch_size = 8});
-  CHECK(std::isnan(sharpness.at(driver.view(), 0)));  // no second moment yet
+  CHECK(std::isnan(sharpness.at(driver.view(), 0)));  // there is no second moment yet
   REQUIRE(driver.advance(0.5).kind == Outcome::Kind::reached);
   const std::size_t n = plain.shape().state_size();
   const StateView own{std::span<const double>(driver.state()).first(n), {}};
-  // -J of the plain flow, between the roots of 1/(sqrt(u) + epsilon).
+  // The preconditioned Hessian is -J of the plain flow between the roots of 1/(sqrt(u) + epsilon).
   Eigen::MatrixXd j(static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(n));
   std::vector<double> by_time(n);
   plain.capabilities().jacobian->jacobian(own, 0, j, by_time);
@@ -285,7 +290,7 @@ TEST_CASE("an adaptive rule's sharpness is that of its own Hessian", "[fast][obs
   CHECK(std::abs(sharpness.at(driver.view(), driver.time()) / exact - 1) < 1e-6);
 }
 
-TEST_CASE("systems without a Hessian refuse the sharpness with the reason", "[fast][observed]") {
+TEST_CASE("systems without a Hessian refuse the sharpness and say why", "[fast][observed]") {
   Workers workers(1);
   const auto said = [&](const std::string& system, const std::vector<std::string>& words) {
     const Made made = made_by(system, words, workers);
@@ -311,7 +316,8 @@ TEST_CASE("systems without a Hessian refuse the sharpness with the reason", "[fa
   CHECK(said("scb", {"--coordinates", "signal"}).empty());
 }
 
-TEST_CASE("a preconditioner that is no diagonal is refused", "[fast][observed]") {
+TEST_CASE("a preconditioner that is not a constant diagonal matrix is refused",
+          "[fast][observed]") {
   const auto sharpness_with = [](const auto& precondition) {
     FunctionSystem system{"twisted", "a test", "a test", "x' = -M x", {}, {}};
     system.functions = [=](const Parameters&, const Setting&) {
@@ -334,7 +340,7 @@ TEST_CASE("a preconditioner that is no diagonal is refused", "[fast][observed]")
   };
   CHECK(std::abs(sharpness_with([](auto, auto v) { v[1] *= 4; }) - 12) < 1e-6);
   CHECK(std::abs(sharpness_with([](auto, auto v) { v[1] = 0; }) - 1) < 1e-6);
-  // Onto the diagonal: the mean of the two curvatures.
+  // Projection on the diagonal x_0 = x_1: the sharpness is the mean of both curvatures.
   CHECK(std::abs(sharpness_with([](auto, auto v) { v[0] = v[1] = (v[0] + v[1]) / 2; }) - 2) < 1e-6);
   const std::string more = "must be a constant diagonal matrix";
   CHECK_THROWS_WITH(sharpness_with([](auto, auto v) { v[0] += 0.5 * v[1], v[1] += 0.5 * v[0]; }),

@@ -1,5 +1,5 @@
-// A condition on an observable that ends a run: its words, and where flows of every method and
-// noisy runs end by it.
+// Conditions on an observable that end a run: how they are written, and where flows and noisy runs
+// end.
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ double value_of(const System& system, const std::string& observable, const Drive
 
 }  // namespace
 
-TEST_CASE("a condition holds for the values that it names", "[fast][observed]") {
+TEST_CASE("a condition holds for the right values", "[fast][observed]") {
   CHECK(holds("loss < 0.5", 0.4));
   CHECK_FALSE(holds("loss < 0.5", 0.5));
   CHECK_FALSE(holds("loss < 0.5", 0.6));
@@ -61,7 +61,7 @@ TEST_CASE("a condition holds for the values that it names", "[fast][observed]") 
   CHECK(is_condition("Steady"));
 }
 
-TEST_CASE("errors of a condition are named", "[fast][observed]") {
+TEST_CASE("errors in a condition are reported", "[fast][observed]") {
   const auto says = [](const std::string& words, const std::string& part) {
     INFO(words << ": " << said(words));
     CHECK(said(words).find(part) != std::string::npos);
@@ -122,7 +122,7 @@ TEST_CASE("a flow of every method ends where the condition begins to hold", "[fa
   }
 }
 
-TEST_CASE("a run that fulfils its condition from the start ends there", "[fast][observed]") {
+TEST_CASE("a run that satisfies its condition at the start ends there", "[fast][observed]") {
   Workers workers(1);
   const Made made = make_system(parse("deep-linear", {"--stop-when", "loss > 0"}), workers);
   FlowDriver flow(*made.system, workers, {});
@@ -155,7 +155,7 @@ TEST_CASE("a sampled run ends after the first step that satisfies the condition"
   CHECK(value_of(*some.system, "loss", ends) <= 0.5);
 }
 
-TEST_CASE("figures show the observables that are recorded", "[fast][observed]") {
+TEST_CASE("figures show only recorded observables", "[fast][observed]") {
   const SystemInfo& info = systems().info("markov");
   REQUIRE(info.figure ==
           "loss at entropy_rate stationary_entropy; prob_0to1 prob_1to0 at p q; e over w");

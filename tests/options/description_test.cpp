@@ -11,7 +11,7 @@
 
 namespace popflow::test {
 
-TEST_CASE("Descriptions that no command line or file could hold are refused", "[fast]") {
+TEST_CASE("Descriptions that command lines or files cannot represent are refused", "[fast]") {
   SystemInfo good;
   good.name = "toy-1";
   good.parameters = {{"rate", Kind::real, "1", "its rate"}};
@@ -100,7 +100,7 @@ TEST_CASE("Descriptions that no command line or file could hold are refused", "[
              Contains("a stage has letters"));
 }
 
-TEST_CASE("Conditions of options that nothing fulfils are refused", "[fast]") {
+TEST_CASE("Conditions of options that can never hold are refused", "[fast]") {
   const auto said = [](Parameter own) {
     SystemInfo info;
     info.name = "toy";
@@ -124,7 +124,7 @@ TEST_CASE("Conditions of options that nothing fulfils are refused", "[fast]") {
              Contains("at least 3 and at most 0"));
 }
 
-/// A system that says of itself what a test wants.
+/// System whose description and shape a test can change.
 struct Shaped : System {
   SystemInfo described;
   Shape shaped;
@@ -149,7 +149,7 @@ struct Shaped : System {
              const FieldSink& /*sink*/) const override {}
 };
 
-TEST_CASE("Shapes that no run could hold are refused", "[fast]") {
+TEST_CASE("Inconsistent shapes are refused", "[fast]") {
   const auto said = [](auto change) {
     Shaped system;
     change(system.shaped);
@@ -179,7 +179,7 @@ TEST_CASE("Shapes that no run could hold are refused", "[fast]") {
   CHECK_THAT(said([](Shape& s) { s.stages = true; }), Contains("capabilities have no Stages"));
 }
 
-TEST_CASE("An entry that no right-hand side writes is named", "[fast]") {
+TEST_CASE("A message names an entry that the right-hand side does not write", "[fast]") {
   struct Forgetful : Shaped {
     std::size_t written = 0;
     void start(std::span<double> x) const override { std::fill(x.begin(), x.end(), 1.0); }
@@ -191,12 +191,12 @@ TEST_CASE("An entry that no right-hand side writes is named", "[fast]") {
   system.written = 1;
   CHECK_THROWS_WITH(require_rhs(system),
                     Catch::Contains("the system toy: its right-hand side writes no dx[1]/dt"));
-  // A NaN that it writes is told where it matters.
+  // A NaN that the right-hand side writes is reported later, during the run.
   system.written = 2;
   CHECK_NOTHROW(require_rhs(system));
 }
 
-TEST_CASE("The systems here are described well", "[fast]") {
+TEST_CASE("All built-in systems have valid descriptions", "[fast]") {
   for (const CatalogueRow& row : systems().rows()) CHECK_NOTHROW(require_description(row.info()));
 }
 

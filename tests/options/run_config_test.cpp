@@ -17,7 +17,7 @@ using Catch::EndsWith;
 using test::ScratchFolder;
 using Args = std::vector<std::string>;
 
-/// A system made up for these tests, with a parameter of every kind.
+/// Returns a system for these tests, with a parameter of every kind.
 const ParameterTable own = {
     {.name = "vocab-size",
      .kind = Kind::integer,
@@ -58,7 +58,7 @@ const SystemInfo& made_up() {
 
 RunConfig parse(const Args& args) { return parse_run(made_up(), args); }
 
-/// Every value of both tables as text, by name.
+/// Returns all values of both tables as text, by name.
 std::map<std::string, std::string> values(const RunConfig& config) {
   std::map<std::string, std::string> all;
   for (const auto* parameters : {&config.options, &config.own}) {
@@ -71,7 +71,7 @@ std::map<std::string, std::string> values(const RunConfig& config) {
   return all;
 }
 
-TEST_CASE("words become values", "[fast][config]") {
+TEST_CASE("words of a command line become values", "[fast][config]") {
   const RunConfig config = parse({"--e0", "-3", "--t-end=1e3", "-o", "x.h5", "--force", "--weights",
                                   "-1,2.5", "--attention", "softmax"});
   CHECK(config.system == "made-up");
@@ -84,7 +84,7 @@ TEST_CASE("words become values", "[fast][config]") {
   CHECK(config.options.integer("max-steps") == 100000000);
 }
 
-TEST_CASE("all wrong words are told at once", "[fast][config]") {
+TEST_CASE("all wrong words are reported together", "[fast][config]") {
   CHECK_THROWS_WITH(parse({"--vocab-size", "1", "--lr", "0.1", "--rtol", "2"}),
                     Contains("unknown option --lr") && Contains("\n--vocab-size is 1") &&
                         Contains("\n--rtol is 2"));
@@ -103,7 +103,7 @@ TEST_CASE("wrong words are refused, with the nearest known one", "[fast][config]
   for (const Args& args : {Args{"-3"}, Args{"-x"}, Args{"--"}, Args{"--", "x"}, Args{""},
                            Args{"--Vocab-size", "3"}, Args{"--no-force"}, Args{"--e0", "3", "4"},
                            Args{"--vocab-size", "--force"}, Args{"--mode", "sdf"}}) {
-    if (args == Args{"--"}) continue;  // ends the options; nothing follows
+    if (args == Args{"--"}) continue;  // ends the options, and no words follow
     CAPTURE(args.front());
     CHECK_THROWS_AS(parse(args), UsageError);
   }
@@ -113,7 +113,8 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_THROWS_WITH(parse({"--save-at", "1,2", "--saves", "5"}),
                     Contains("--save-at") && Contains("--saves"));
   CHECK_THROWS_AS(parse({"--save-at", "1,2", "--save-spacing", "log"}), UsageError);
-  CHECK_NOTHROW(parse({"--save-at", "1,2", "--save-spacing", "linear"}));  // as files spell it out
+  // defaults written out, as in stored configurations
+  CHECK_NOTHROW(parse({"--save-at", "1,2", "--save-spacing", "linear"}));
   CHECK_THROWS_AS(parse({"--save-at", "2,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "1,1"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-at", "-1,1"}), UsageError);
@@ -124,14 +125,14 @@ TEST_CASE("options that exclude each other are refused", "[fast][config]") {
   CHECK_THROWS_AS(parse({"--quiet", "--progress", "always"}), UsageError);
   CHECK_THROWS_AS(parse({"--save-spacing", "log", "--save-first", "2", "--t-end", "1"}),
                   UsageError);
-  // Options merely without effect are accepted.
+  // Options that have no effect are accepted.
   CHECK_NOTHROW(parse({"--save-first", "2", "--t-end", "1"}));
   CHECK_NOTHROW(parse({"--save-at", "1,3", "--t-end", "3"}));
   CHECK_NOTHROW(parse({"--steady-tolerance", "1e-3"}));
   CHECK_NOTHROW(parse({"--method", "rk4", "--dt", "0.1"}));
 }
 
-TEST_CASE("options without effect are named with their condition", "[fast][config]") {
+TEST_CASE("options without effect are reported with their condition", "[fast][config]") {
   using Sentences = std::vector<std::string>;
   const auto said = [](const Args& args) { return without_effect(parse(args)); };
   CHECK(said({}).empty());
@@ -149,27 +150,26 @@ TEST_CASE("options without effect are named with their condition", "[fast][confi
   CHECK(said({"--mode", "sde", "--noise", "isotropic", "--noise-scale", "2"}).empty());
   CHECK(said({"--mode", "sde", "--noise", "isotropic", "--noise-samples", "2"}) ==
         Sentences{"without effect unless --noise is batch or diagonal: --noise-samples"});
-  // Options without effect in the mode are named once.
+  // All options without effect in a mode are named in one sentence.
   CHECK(said({"--noise-scale", "2"}) ==
         Sentences{"without effect in mode flow with method dopri5: --noise-scale"});
-  // Own options; the first condition that does not hold is said.
+  // Options of the system; the first unsatisfied condition is named.
   CHECK(said({"--text-ones", "a", "--attention", "softmax"}) ==
         Sentences{"without effect unless --text is given: --text-ones"});
   CHECK(said({"--text-ones", "a", "--text", "t", "--attention", "softmax"}) ==
         Sentences{"without effect unless --attention is linear: --text-ones"});
   CHECK(said({"--text-ones", "a", "--text", "t"}).empty());
-  // A condition of the system's may be on an option that all systems have.
+  // A system's option may depend on an option that all systems have.
   CHECK(said({"--data", "tree", "--problem", "p.h5"}) ==
         Sentences{"without effect beside --problem: --data"});
   CHECK(said({"--data", "tree"}).empty());
-  // Options that vary between cells may have any value.
+  // A condition on an option that varies between cells counts as satisfied.
   const auto varies = [](const std::string& name) { return name == "attention"; };
   CHECK(without_effect(parse({"--text-ones", "a", "--text", "t", "--attention", "softmax"}), varies)
             .empty());
 }
 
-TEST_CASE("every condition of an option is on one that there is, with words of it",
-          "[fast][config]") {
+TEST_CASE("every condition of an option refers to existing options and words", "[fast][config]") {
   const Parameters general(run_options());
   const auto check = [&](const ParameterTable& table) {
     const Parameters all(table);
@@ -179,7 +179,7 @@ TEST_CASE("every condition of an option is on one that there is, with words of i
         const Parameter* other = all.find(condition.option);
         if (other == nullptr) other = general.find(condition.option);
         REQUIRE(other != nullptr);
-        if (other->kind == Kind::text) continue;  // words of its own grammar
+        if (other->kind == Kind::text) continue;  // such an option has no list of words
         for (const std::string& word : condition.words)
           CHECK(std::find(other->words.begin(), other->words.end(), word) != other->words.end());
       }
@@ -189,7 +189,8 @@ TEST_CASE("every condition of an option is on one that there is, with words of i
   for (const CatalogueRow& row : catalogue.rows()) check(row.info().parameters);
 }
 
-TEST_CASE("defaults, then the configuration file, then the command line", "[fast][config]") {
+TEST_CASE("the command line overrides the configuration file, which overrides defaults",
+          "[fast][config]") {
   const ScratchFolder folder;
   const std::string path = folder.write("run.cfg",
                                         "# a comment\n"
@@ -207,7 +208,7 @@ TEST_CASE("defaults, then the configuration file, then the command line", "[fast
   CHECK(config.own.flag("tied"));
   CHECK(config.options.real("rtol") == 1e-6);
   CHECK(config.options.real("atol") == 1e-10);
-  // Paths in the file are relative to its folder, wherever the program runs.
+  // Paths in the file are relative to the file's folder.
   CHECK(config.own.word("text") == folder.file("inputs/a.txt"));
 }
 
@@ -218,7 +219,7 @@ TEST_CASE("an empty configuration file changes nothing", "[fast][config]") {
   }
 }
 
-TEST_CASE("errors in a configuration file are found and named", "[fast][config]") {
+TEST_CASE("errors in a configuration file are reported", "[fast][config]") {
   const ScratchFolder folder;
   const auto parse_text = [&folder](const std::string& text) {
     return parse({"--config", folder.write("run.cfg", text)});
@@ -279,16 +280,15 @@ TEST_CASE("the text of a configuration reproduces the run", "[fast][config]") {
     }
     CHECK(values(again) == expected);
 
-    // Options from a file, completed on the command line.
+    // Read the options from a file and add one on the command line.
     const ScratchFolder folder;
     const RunConfig read = parse({"--config", folder.write("run.cfg", text), "--quiet"});
     CHECK(config_text(read) == text);
   }
 }
 
-TEST_CASE("the defaults spelled out in a stored configuration cause no conflict",
-          "[fast][config]") {
-  // saves and save-spacing are in it at their defaults, together with save-at.
+TEST_CASE("defaults written in a stored configuration cause no conflict", "[fast][config]") {
+  // The text contains the defaults of saves and save-spacing together with save-at.
   const std::string text = config_text(parse({"--save-at", "1,2"}));
   CHECK_THAT(text, Contains("saves = 201") && Contains("save-at = 1,2"));
   const ScratchFolder folder;
@@ -316,7 +316,7 @@ TEST_CASE("a stored configuration holds only options that describe the run", "[f
   CHECK_THAT(text, Contains("saves = 3\n"));
 }
 
-TEST_CASE("no option of a system hides one of run", "[fast][config]") {
+TEST_CASE("no option of a system has the name of an option of run", "[fast][config]") {
   for (const auto& row : systems().rows()) {
     std::set<std::string> names;
     for (const auto* table : {&run_options(), &row.info().parameters}) {

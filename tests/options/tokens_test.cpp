@@ -1,4 +1,4 @@
-// The program's answers to valid and invalid words.
+// Messages of the program about valid and invalid words of a command line.
 
 #include "options/tokens.hpp"
 
@@ -17,7 +17,7 @@ using Catch::Contains;
 using Catch::StartsWith;
 using Args = std::vector<std::string>;
 
-/// The words fail with this exit code and leave no file; returns the message.
+/// Checks that the words fail with this exit code and leave no file; returns the message.
 std::string refused(int code, const Args& args) {
   const ScratchFolder folder;
   const Finished finished = popflow(args, {.folder = folder.path()});
@@ -76,7 +76,7 @@ TEST_CASE("unknown words are refused with the nearest known one", "[fast][cli]")
   }
 }
 
-TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
+TEST_CASE("common option names of other programs are answered with popflow's", "[fast][cli]") {
   const std::pair<Args, const char*> answers[] = {
       {{"--lr", "0.1"}, "--lr: the learning rate is --learning-rate"},
       {{"--epochs", "3"}, "there are no epochs; --steps or --t-end"},
@@ -99,7 +99,7 @@ TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
   CHECK_THAT(refused(2, {"compare", "scb", "--lr", "0.1"}), Contains("is --learning-rate"));
   CHECK_THAT(refused(2, {"sweep", "scb", "--over", "w0=1,2", "--lr", "0.1"}),
              Contains("is --learning-rate"));
-  // No command is told of an option that it lacks.
+  // A message names no option that the command does not have.
   CHECK_THAT(refused(2, {"compare", "scb", "--sgd"}), Contains("--rungs") && !Contains("--mode"));
   CHECK_THAT(refused(2, {"compare", "scb", "--adam"}), Contains("rule is --optimizer"));
   CHECK_THAT(refused(2, {"compare", "scb", "--solver", "rk4"}), !Contains("--method"));
@@ -112,11 +112,11 @@ TEST_CASE("the field's own words are answered with popflow's", "[fast][cli]") {
   }
   CHECK_THAT(refused(2, {"merge", "a.h5", "b.h5", "--out", "c.h5"}), Contains("-o FILE"));
   CHECK_THAT(refused(2, {"resume", "a.h5", "--jobs", "2"}), Contains("is --threads"));
-  // An option of that name comes first.
+  // An existing option has precedence over other programs' names.
   CHECK_THAT(refused(2, {"run", "scb", "--schedule", "x"}), !Contains("unknown option"));
 }
 
-TEST_CASE("hostile values are refused by name", "[fast][cli]") {
+TEST_CASE("refusals of impossible values name the option and the value", "[fast][cli]") {
   for (const char* value : {"-3", "0", "1e99", "abc", "1 2", "0x10", "nan", "1.5"}) {
     CHECK_THAT(refused(2, {"run", "scb", "--vocab-size", value}),
                Contains("--vocab-size is ") && Contains(value) && Contains("at least 2"));
@@ -149,7 +149,7 @@ TEST_CASE("wrong input files are distinguished from wrong words", "[fast][cli]")
   }
 }
 
-TEST_CASE("words are quoted as a shell takes them", "[fast][cli]") {
+TEST_CASE("words are quoted for a shell", "[fast][cli]") {
   CHECK(options::shell_quoted("--t-end=1e3") == "--t-end=1e3");
   CHECK(options::shell_quoted("two words") == "'two words'");
   CHECK(options::shell_quoted("it's") == "'it'\\''s'");

@@ -4,7 +4,7 @@
 #include "popflow/systems.hpp"
 #include "popflow/version.hpp"
 
-// Uses what needs every public dependency: a system's table (Eigen) and random bits (Random123).
+// Uses every public dependency: a system's table (Eigen) and random bits (Random123).
 int main() {
   popflow::RandomStream stream(1, popflow::Purpose::test);
   const double u = stream.uniform();

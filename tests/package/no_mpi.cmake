@@ -1,6 +1,6 @@
-# Configures the project where MPI's compiler wrapper is there without the headers that it names, as on a
-# Debian that has openmpi-bin and not libopenmpi-dev: the build goes on without MPI and says so, unless
-# MPI is asked for.
+# Configures the project with MPI's compiler wrapper but without MPI's headers, as on a Debian with
+# openmpi-bin and without libopenmpi-dev. The build continues without MPI and says so, unless MPI is
+# required.
 
 set(wrapper "${WORK_DIR}/bin/mpicc")
 file(REMOVE_RECURSE "${WORK_DIR}")
@@ -16,7 +16,8 @@ esac
 ]])
 file(CHMOD "${wrapper}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 
-# Configures with POPFLOW_MPI=`wanted`: it succeeds or not, and says `sentence`.
+# Configures with POPFLOW_MPI=`wanted`; checks whether this succeeds, and that the output contains
+# `sentence`.
 function(expect wanted succeeds sentence)
   execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE_DIR}" -B "${WORK_DIR}/${wanted}" -G "${GENERATOR}"
       "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DMPI_C_COMPILER=${wrapper}" "-DPOPFLOW_MPI=${wanted}"

@@ -39,17 +39,17 @@ def main():
             check(file["error_rate"][-1] == 0 and file["margin"][-1] > 0, "nothing is learned")
             check(file["problem/x"].shape == (50, 5), "the problem is not kept")
 
-        # Its own problem read back is the same run.
+        # The stored problem gives the same run.
         call("run", "logistic", "--problem", inside("run.h5"), "-o", inside("again.h5"))
         with h5py.File(inside("run.h5")) as one, h5py.File(inside("again.h5")) as other:
             check(np.array_equal(one["w"], other["w"]), "its own problem gives another run")
 
-        # Two examples on either side of zero: w grows by the logarithm of time.
+        # Two examples on either side of zero: w grows as the logarithm of time.
         line = write(inside("line.h5"), [[1.0], [-1.0]], [1, -1])
         call("run", "logistic", "--problem", line, "--t-end", 1000, "-o", inside("line-run.h5"))
         with h5py.File(inside("line-run.h5")) as file:
             w, t = file["w"][-1, 0], file["time"][-1]
-            # dw/dt = 1/(1 + e^w), so that w + e^w = t + w(0) + e^w(0).
+            # dw/dt = 1/(1 + e^w), so w + e^w = t + w(0) + e^w(0).
             check(abs(w + np.exp(w) - t - 0.01 - np.exp(0.01)) < 1e-4, f"w is {w} at t = {t}")
 
         def refused(x, y, *words):

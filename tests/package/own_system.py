@@ -1,6 +1,7 @@
 """Checks the claims of examples/own-system: own_system.py PRODUCT POPFLOW.
 
-PRODUCT is the example's program, POPFLOW the stock one, which does not know its system.
+PRODUCT is the example's program. POPFLOW is the standard program, which does not know PRODUCT's
+system.
 """
 
 import os
@@ -41,7 +42,7 @@ def same(path, other):
 
 
 def killed_and_resumed(folder):
-    """A run that is killed and resumed is bit-for-bit an uninterrupted one."""
+    """Checks that a killed and resumed run has the same bits as an uninterrupted one."""
     words = ["run", "product", "--mode", "sgd", "--steps", 200000, "--runs", 3, "--saves", 50,
              "--batch-size", 2, "--checkpoint-every", 0]
     whole, cut = (os.path.join(folder, name) for name in ("whole.h5", "cut.h5"))
@@ -68,7 +69,7 @@ def main():
         check(abs(end["product"][-1] - 1) < 1e-6, "the slope is not learned")
         check(np.ptp(end["balance"]) < 1e-6, "the balance is not kept")
 
-        # The program that does not know the system still summarises its file, from the file alone.
+        # The standard program summarises the file without knowing its system.
         told = call(POPFLOW, "info", run)
         for part in ("product", "balance", "half at t", "two scalar weights"):
             check(part in told, f"popflow info does not show '{part}':\n{told}")

@@ -1,5 +1,5 @@
-# Installs the build, moves the result elsewhere, and builds and runs projects against it: a consumer
-# of the library, and the examples, programs with systems of their own.
+# Installs the build, moves the installed tree, and builds and runs projects against it: a consumer
+# of the library, and the examples with their own systems.
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
@@ -20,7 +20,7 @@ require_file("${prefix}/${MANDIR}/man1/popflow.1")
 require_file("${prefix}/share/bash-completion/completions/popflow")
 require_file("${prefix}/share/popflow/docs/numerics.md")
 run("${prefix}/${BINDIR}/popflow" --version)
-# By its name, in the tree that was moved and not in the sources.
+# The experiment is found by name in the moved tree, not in the sources.
 execute_process(COMMAND "${prefix}/${BINDIR}/popflow" run --config scb-two-stages --dry-run
   OUTPUT_VARIABLE shown COMMAND_ERROR_IS_FATAL ANY)
 string(FIND "${shown}" "counts = ${prefix}/share/popflow/counts/" found)
@@ -28,7 +28,7 @@ if(found EQUAL -1)
   message(FATAL_ERROR "An installed experiment is not found by its name:\n${shown}")
 endif()
 
-# Builds the project in `folder`, in WORK_DIR/name.
+# Builds the project in `folder` in WORK_DIR/name.
 function(build name folder)
   run("${CMAKE_COMMAND}" -S "${folder}" -B "${WORK_DIR}/${name}" -G "${GENERATOR}"
       "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${CONFIG}"

@@ -1,4 +1,4 @@
-// When a run is recorded, and how its schedule continues beyond its end.
+// Schedules of save times, and how they continue beyond the end.
 
 #include "plan/schedule.hpp"
 
@@ -41,7 +41,8 @@ TEST_CASE("schedules follow the options", "[fast][plan]") {
   CHECK_THROWS_AS(schedule({{"save-at", "1,4"}}, 3), UsageError);
 }
 
-TEST_CASE("records are logarithmic by default far beyond a first stage alone", "[fast][plan]") {
+TEST_CASE("save times are logarithmic by default only if the end is far beyond the first stage",
+          "[fast][plan]") {
   const auto settled = [](std::vector<std::pair<std::string, std::string>> given, double end,
                           double first_stage) {
     Parameters parameters = options(given);
@@ -57,20 +58,21 @@ TEST_CASE("records are logarithmic by default far beyond a first stage alone", "
   CHECK(settled({{"saves", "5"}, {"save-first", "1"}}, 1000, 10) == Schedule{0, 1, 10, 100, 1000});
   const Schedule even = {0, 250, 500, 750, 1000};
   CHECK(settled({{"saves", "5"}}, 1000, 0) == even);
-  CHECK(settled({{"saves", "5"}}, 1000, 34) == even);  // less than 30 times the stage
+  // the end is less than 30 times the first stage
+  CHECK(settled({{"saves", "5"}}, 1000, 34) == even);
   CHECK(settled({{"saves", "5"}, {"save-spacing", "linear"}}, 1000, 10) == even);
   CHECK(settled({{"save-at", "1,2"}}, 1000, 10) == Schedule{1, 2, 1000});
-  CHECK(schedule({{"saves", "5"}}, 1000) == even);  // where no System is asked
+  CHECK(schedule({{"saves", "5"}}, 1000) == even);  // without a system the default is linear
 }
 
-TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][plan]") {
+TEST_CASE("save times are rounded to whole steps, up to the end", "[fast][plan]") {
   const auto of_steps = [](const std::string& rate, const std::string& saves,
                            const std::string& end) {
     Parameters parameters =
         options({{"mode", "sgd"}, {"learning-rate", rate}, {"save-at", saves}, {"t-end", end}});
     const auto no_default = [] { return 0.0; };
     const Course course = course_of(parameters, mode_plan(parameters), no_default);
-    // The recorded options give the same schedule again.
+    // The recorded options give the same schedule.
     parameters.resolve("save-at", course.save_at);
     parameters.resolve("t-end", course.end);
     CHECK(course_of(parameters, mode_plan(parameters), no_default).schedule == course.schedule);
@@ -90,7 +92,7 @@ TEST_CASE("saves of whole steps are the nearest ones, up to the end", "[fast][pl
   }
 }
 
-TEST_CASE("an extended schedule of steps keeps the planned spacing", "[fast][plan]") {
+TEST_CASE("an extended schedule of steps has the planned spacing", "[fast][plan]") {
   for (const char* spacing : {"linear", "log"}) {
     const auto planned = [&](const char* saves, double end) {
       Parameters parameters = options(
@@ -108,7 +110,7 @@ TEST_CASE("an extended schedule of steps keeps the planned spacing", "[fast][pla
   }
 }
 
-TEST_CASE("every schedule increases and ends at the end", "[fast][plan]") {
+TEST_CASE("every schedule increases and ends at the end time", "[fast][plan]") {
   for (const double end : {0.1, 1.0 / 3, 83.0, 1e9}) {
     for (const char* saves : {"2", "3", "7", "201", "1000"}) {
       for (const char* spacing : {"linear", "log"}) {
@@ -124,7 +126,7 @@ TEST_CASE("every schedule increases and ends at the end", "[fast][plan]") {
   }
 }
 
-/// The schedule of `given` up to `end`, extended to each of `ends`.
+/// Returns the schedule of `given` up to `end`, extended to each of `ends` in turn.
 Schedule extended(const std::vector<std::pair<std::string, std::string>>& given, double end,
                   const std::vector<double>& ends) {
   const Parameters parameters = options(given);
@@ -146,7 +148,7 @@ TEST_CASE("a longer schedule continues at the same spacing", "[fast][plan]") {
   CHECK(extended({{"save-spacing", "log"}, {"saves", "2"}}, 4, {8}) == Schedule{0, 4, 8});
 }
 
-TEST_CASE("an extended schedule is bit-for-bit the longer one", "[fast][plan]") {
+TEST_CASE("an extended schedule equals the longer schedule bit for bit", "[fast][plan]") {
   for (const double end : {10.0, 50.0, 83.0, 1e9}) {
     const auto times = extended({{"saves", "201"}}, end, {2 * end, 3 * end});
     CHECK(times == schedule({{"saves", "601"}}, 3 * end));

@@ -30,11 +30,11 @@ TEST_CASE("a logarithmic axis has its ticks at whole decades", "[plot][fast]") {
   CHECK(std::isnan(scale.place(0)));
   CHECK(std::isnan(scale.place(-1)));
   CHECK(labels(scale, 5) == std::vector<std::string>{"0.0001", "0.01", "1", "100", "10000"});
-  // Within a decade there are too few of them.
+  // A range within one decade has too few whole decades, so its ticks are other round numbers.
   CHECK(labels(Scale(2, 5, true), 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
-TEST_CASE("ticks close together have the digits that tell them apart", "[plot][fast]") {
+TEST_CASE("close ticks have enough digits to differ", "[plot][fast]") {
   for (const bool logarithmic : {false, true})
     CHECK(labels(Scale(0.6717889, 0.6717914, logarithmic), 4) ==
           std::vector<std::string>{"0.671789", "0.67179", "0.671791"});
@@ -45,7 +45,7 @@ TEST_CASE("ticks close together have the digits that tell them apart", "[plot][f
   CHECK(labels(Scale(-5, 5, false), 3) == std::vector<std::string>{"-5", "0", "5"});
 }
 
-TEST_CASE("every axis has ticks, also one of a single value", "[plot][fast]") {
+TEST_CASE("every axis has ticks, even for a single value", "[plot][fast]") {
   for (const double value : {0.0, 1.0, -3.25e7, 1e-300}) {
     const Scale scale(value, value, false);
     CHECK(scale.place(value) == Approx(0.5));
@@ -56,15 +56,16 @@ TEST_CASE("every axis has ticks, also one of a single value", "[plot][fast]") {
   CHECK(std::isfinite(scale_of(none, false).place(1)));
 }
 
-TEST_CASE("places spaced by factors are told from those spaced evenly", "[plot][fast]") {
+TEST_CASE("logarithmically spaced places are distinguished from evenly spaced ones",
+          "[plot][fast]") {
   CHECK(spaced_by_factors({1, 2, 4, 8, 16}));
   CHECK(spaced_by_factors({1e5, 100, 1e4, 1000}));
   CHECK_FALSE(spaced_by_factors({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
-  CHECK_FALSE(spaced_by_factors({2, 4, 8}));  // too few to tell
+  CHECK_FALSE(spaced_by_factors({2, 4, 8}));  // too few to decide
   CHECK_FALSE(spaced_by_factors({0, 1, 10, 100, 1000}));
 }
 
-TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
+TEST_CASE("numbers over several decades need a logarithmic axis", "[plot][fast]") {
   CHECK(needs_logarithm({1, 1e-3}));
   CHECK(needs_logarithm({1, NAN, 1e3}));
   CHECK_FALSE(needs_logarithm({1, 100}));
@@ -74,7 +75,7 @@ TEST_CASE("numbers over decades ask for a logarithm", "[plot][fast]") {
 
 TEST_CASE("values within the rounding of the largest are left out of a logarithmic axis",
           "[plot][fast]") {
-  // An observable that starts at the rounding of its zero.
+  // An observable whose start is a rounding error of zero.
   const std::vector<double> values = {6e-33, 1e-5, 0.5};
   const Scale scale = scale_of(values, true);
   CHECK(scale.logarithmic());
@@ -82,16 +83,16 @@ TEST_CASE("values within the rounding of the largest are left out of a logarithm
   CHECK(std::isnan(scale.place(1e-17)));
   CHECK(scale.place(1e-5) == Approx(0).margin(1e-12));
   CHECK(scale.place(0.5) == Approx(1));
-  // The rounding is that of the largest in size, of whatever sign.
+  // The largest value in size sets the rounding, whatever its sign.
   CHECK(std::isnan(scale_of({-1e20, 1, 1e10}, true).place(1)));
   CHECK(scale_of({-1e20, 1, 1e10}, true).place(1e10) == Approx(0.5));
-  // Small values among themselves are data.
+  // If all values are small they are data.
   CHECK(std::isfinite(scale_of({6e-33, 1e-30}, true).place(6e-33)));
-  // On a linear axis they all have their place.
+  // A linear axis shows all values.
   CHECK(scale_of(values, false).place(6e-33) == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("roundings alone ask for no logarithm", "[plot][fast]") {
+TEST_CASE("rounding errors alone need no logarithmic axis", "[plot][fast]") {
   CHECK_FALSE(needs_logarithm({6e-33, 0.5, 0.6}));
   CHECK(needs_logarithm({6e-33, 1e-5, 0.6}));
 }

@@ -1,4 +1,4 @@
-// Descriptions of plug-ins: what they mean, and what is said of wrong ones.
+// Descriptions of plug-ins, and messages about wrong ones.
 
 #include "plugin/description.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 const std::string kStart = R"({"name": "decay", "title": "decay", )";
 const std::string kField = R"("fields": [{"name": "x", "meaning": "place"}])";
 
-/// Sentence of the error for a description; empty if it is accepted.
+/// Returns the error message of a description; empty if it is accepted.
 std::string refusal(const std::string& json) {
   try {
     (void)read_description(json, "a.so");
@@ -43,7 +43,7 @@ TEST_CASE("plugin: a description gives parameters, shapes and provenance", "[fas
   CHECK(found.json.find("provenance") == std::string::npos);
 }
 
-TEST_CASE("plugin: a description without a hash is its own", "[fast]") {
+TEST_CASE("plugin: a description without a hash gets one from its text", "[fast]") {
   const std::string one = read_description(kStart + kField + "}", "a.so").hash;
   CHECK(one == read_description("  " + kStart + kField + "}", "b.so").hash);
   CHECK(one != read_description(kStart + kField + R"(, "end": 3})", "a.so").hash);
@@ -73,8 +73,7 @@ TEST_CASE("plugin: errors of a description are reported", "[fast]") {
        "no parameter of kind integer");
 }
 
-TEST_CASE("plugin: a system that is only described has its tables, and computes nothing",
-          "[fast]") {
+TEST_CASE("plugin: a system without its plug-in has tables, and refuses to compute", "[fast]") {
   const CatalogueRow row = described(
       kStart + kField + R"(, "loss": true, "observables": [{"name": "o", "meaning": "m"}]})",
       "a.h5", "the plug-in is missing");
@@ -87,7 +86,7 @@ TEST_CASE("plugin: a system that is only described has its tables, and computes 
   double rate = 0;
   try {
     made.system->rhs(std::span(&x, 1), 0, {&rate, 1});
-    FAIL("it has a rate");
+    FAIL("a missing plug-in computed a rate");
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("the plug-in is missing") != std::string::npos);
   }

@@ -37,7 +37,7 @@ VariableSpec count(const std::string& name, std::int64_t value) {
           .data = Wholes{value}};
 }
 
-/// A run of four saves of which three are done, laid out as an experiment lays it out.
+/// Layout of a run with four saves, three of which are done, as an experiment writes it.
 GroupSpec small_run() {
   GroupSpec root;
   root.attributes = {{"title", std::string("A system made up for tests")},
@@ -113,7 +113,7 @@ TEST_CASE("a summary describes a run", "[fast][cli]") {
   CHECK_THAT(summary, Contains("made-up, mode flow"));
   CHECK_THAT(summary, Contains("interrupted: stopped by the user"));
   CHECK_THAT(summary, Contains("t = 0.2 of 0.3, 3 of 4 saves"));
-  // rtol is at its default.
+  // rtol has its default value and is not shown.
   CHECK_THAT(summary, Contains("saves 4, vocab-size 5\n") && !Contains("rtol"));
   CHECK_THAT(summary, Contains("token 5\n"));
   CHECK_THAT(summary, Contains("boosted at t = 0.125, aligned[2] at t = 0.15\n"));
@@ -125,7 +125,7 @@ TEST_CASE("a summary describes a run", "[fast][cli]") {
   CHECK_THAT(describe(file), Contains("popflow 1.2.3") && Contains("popflow run made-up"));
 }
 
-TEST_CASE("observables as text are the saves that are done, to the last bit", "[fast][cli]") {
+TEST_CASE("the text form of observables has all finished saves to the last bit", "[fast][cli]") {
   const ScratchFolder folder;
   TrajectoryFile::create(folder.file("a.h5"), small_run(), false);
   std::ostringstream out;
@@ -137,7 +137,7 @@ TEST_CASE("observables as text are the saves that are done, to the last bit", "[
         "0.2,0.25,1e-15,4.75,interrupted,4,5\n");
 }
 
-TEST_CASE("a run with no save done yet has a summary", "[fast][cli]") {
+TEST_CASE("a run without finished saves has a summary", "[fast][cli]") {
   const ScratchFolder folder;
   GroupSpec root = small_run();
   root.variables.back() = count("saves_done", 0);
