@@ -38,7 +38,7 @@ Exact results. tr(U U') - u^2 is conserved; from this start it is 0. The limit i
 with this balance, U = [tr Gamma^-2]^(-1/4) Gamma^-1, u = [tr Gamma^-2]^(1/4) (Theorem 4.1, proved
 for sigma^2 |Gamma|_op sqrt d < 2). A diagonal U stays diagonal, so --coordinates diagonal (d + 1
 numbers) is exact. On prompts of M pairs the loss is L with M in place of N. At the limit, and for
-large M, it is sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
+large M, this loss is sum_i lambda_i (1 - lambda_i/gamma_i)^2 / 2, of order 1/N^2 (Theorem 4.2).
 
 What to expect. The loss stays on a plateau at L = tr(Lambda)/2, which the state leaves along
 U ~ Lambda^2 at the rate |Lambda^2|_F.

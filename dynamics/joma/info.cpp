@@ -26,7 +26,7 @@ Flow, with b_l the attention to token l, tau the temperature and c the offset:
   F_kl = mu_kl - v_kl      --activation nonlinear: attraction to a target
   S_l  = sum_k v_kl^2
   b_l  = exp(S_l/(2 tau^2) + c)   --attention exp
-  b_l  = the softmax of that over l (c drops out)   --attention softmax
+  b_l  = the softmax of S_l/(2 tau^2) over l        --attention softmax
   b_l  = sqrt(S_l + c), c >= 0    --attention linear
 tau has the meaning that it has in joma-joint, e^{z/tau} with z = S/(2 tau). There is no loss,
 because it was eliminated with the attention.
@@ -41,11 +41,11 @@ Coordinates, both exact:
   full      v itself, or v - mu with targets. A step of --method euler is then a gradient step.
             --mode sde needs these coordinates, because noise leaves the lines of the reduced ones.
 
-Sampled model. None: drives and targets stand for the data, and no sample has a gradient. So --mode
-sgd and, in --mode sde, --noise batch and diagonal are refused. --noise isotropic adds noise-scale
-sqrt(eta/B) dW to every v_kl. With noise the exact results below do not hold, and clock_spread
-measures how far noise has moved the clocks apart. To compare SGD with the integrated flow, use
-joma-joint: popflow compare joma-joint --rungs flow,integrated,sgd.
+Sampled model. There is none: drives and targets stand for the data, and no sample has a gradient.
+So --mode sgd and, in --mode sde, --noise batch and diagonal are refused. --noise isotropic adds
+noise-scale sqrt(eta/B) dW to every v_kl. With noise the exact results below do not hold, and
+clock_spread measures how far noise has moved the clocks apart. To compare SGD with the integrated
+flow, use joma-joint: popflow compare joma-joint --rungs flow,integrated,sgd.
 
 Data.
   uniform   drives or targets independent and uniform on [target-min, target-max]
@@ -61,19 +61,19 @@ Exact results, for one node (for several nodes, along the line on which v_l move
   drive, exp: erf(v/(sqrt 2 tau)) = erf(v0/(sqrt 2 tau)) + sqrt(2/pi) e^c Delta t/tau, so v_l blows
     up at t* = e^-c tau sqrt(pi/2) (1 - sign(Delta) erf(v0/(sqrt 2 tau)))/|Delta|. Such a run ends as
     diverged. blow_up_time is the first of these times, and the default end is 95% of it.
-  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)). It does not blow up, nor does
-    softmax.
+  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)). Neither this v nor that of softmax
+    blows up.
   target: the clock, integral over u from v0 to v of du/((mu - u) exp(u^2/(2 tau^2))), is the same
-    for all tokens at all times. It is e^c t for exp attention, and the integral of dt over the sum
-    of exponentials for softmax. For linear attention sqrt(u^2 + c) replaces the exponential, and
-    the clock is t. A token that starts at its target stays there and has no clock.
+    for all tokens at all times. The clock is e^c t for exp attention, and the integral of dt over
+    the sum of exponentials for softmax. For linear attention sqrt(u^2 + c) replaces the
+    exponential, and the clock is t. A token that starts at its target stays there and has no clock.
   target, exp: near its target token l relaxes at the rate exp(mu_l^2/(2 tau^2) + c), so the rates
     of two tokens have the ratio exp((mu_1^2 - mu_2^2)/(2 tau^2)): salient tokens come first.
 
 What to expect. With targets and small starts attention first gathers on the salient tokens, which
 grow fastest, and spreads again when the other tokens follow: the entropy falls and rises. With
-softmax the others follow at a rate of about exp(-S/(2 tau^2)) with the first token's S, which is a
-sum over nodes: with the default targets and five nodes or more the entropy falls below 1e-5 and is
+softmax the others follow at a rate of about exp(-S/(2 tau^2)) with the first token's S. S is a sum
+over nodes: with the default targets and five nodes or more the entropy falls below 1e-5 and is
 still there at t = 1e6. With drives of one sign and equal small starts the entropy only falls.
 
 Targets with S/(2 tau^2) above 33 (exp attention). From a small start such a token moves from 8 tau

@@ -76,7 +76,7 @@ Every single sample, and so SGD up to rounding, conserves
 Isotropic noise is projected to conserve the same quantities. No discrete step conserves the
 quadratic invariants. A step of size eta changes z - sum_k v_k^2/(2 tau) (exp) by -eta^2 sum_k
 (dv_k)^2/(2 tau), and z^2 - sum_k v_k^2 (linear) by eta^2 [(dz)^2 - sum_k (dv_k)^2], which is not
-positive if z^2 >= sum_k v_k^2. So they drift in one direction, at order eta.
+positive if z^2 >= sum_k v_k^2. So the invariants drift in one direction, at order eta.
 
 Start. v, r and z are init-scale times standard normals; init-logit is added to z. Adding a constant
 to all logits has no effect with softmax and multiplies the attention by a factor with exp. Linear
@@ -85,12 +85,12 @@ tokens l < H of class c are proportional to exp(-(l - cH/C)^2 / (0.3 H^2)), the 
 on (0,1/2), and the sum is then normalised. For M = C = 20 these are the data of the paper's figures
 2 and 3.
 
-What to expect. Under cross-entropy attention moves to the tokens that distinguish the classes: z
-grows where sum_k v_k^2 does, the entropy falls, and the weights grow ever more slowly once the
-classes are distinguished. Under stationary back-propagation the drive never ends: softmax attention
-collapses on few tokens. With exp attention, or phi = h^2, weights can blow up in finite time, which
-the run reports. Exp attention makes a flow stiff as its logits grow; the fastest rate then limits
-the steps.
+What to expect. Under cross-entropy attention moves to the tokens that distinguish the classes. z
+grows where sum_k v_k^2 grows, and the entropy falls. Once the classes are distinguished, the
+weights grow ever more slowly. Under stationary back-propagation the drive never ends: softmax
+attention collapses on few tokens. With exp attention, or phi = h^2, weights can blow up in finite
+time, which the run reports. Exp attention makes a flow stiff as its logits grow; the fastest rate
+then limits the steps.
 
 Observables. attention_entropy is the mean over classes (with weights p_c) of the entropy of |b_c|
 divided by its sum; effective_tokens is its exponential.)";

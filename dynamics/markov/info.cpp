@@ -18,8 +18,9 @@ constexpr double kLargestStart = 1000;
 
 constexpr const char* kEquations =
     R"(Data. A stationary chain x_n in {0,1} with Pr(0 -> 1) = p, Pr(1 -> 0) = q, 0 < p,q < 1;
-pi_1 = p/(p+q), pi_0 = q/(p+q). Its second eigenvalue 1 - p - q is the correlation of neighbours:
-positive for p+q < 1 (symbols tend to stay), negative for p+q > 1 (they tend to alternate).
+pi_1 = p/(p+q), pi_0 = q/(p+q). The second eigenvalue of the chain, 1 - p - q, is the correlation of
+neighbours: positive for p+q < 1 (symbols tend to stay), negative for p+q > 1 (they tend to
+alternate).
 
 Model. A one-layer transformer with tied weights, in canonical coordinates: embedding scale e,
 feed-forward weight w, bias b. The logit of x_{n+1} = 1 after x_n = x is
@@ -29,7 +30,7 @@ so the predicted transitions are Pr(0 -> 1) = sigma(f_0), Pr(1 -> 0) = sigma(-f_
 Population loss, next-symbol cross-entropy in nats:
   L = -pi_0 [ p log sigma(f_0) + (1-p) log sigma(-f_0) ]
       -pi_1 [ (1-q) log sigma(f_1) + q log sigma(-f_1) ]
-It is never below the entropy rate H(x_{n+1}|x_n) = pi_0 h(p) + pi_1 h(q).
+The loss is never below the entropy rate H(x_{n+1}|x_n) = pi_0 h(p) + pi_1 h(q).
 
 Flow. With g_0 = pi_0 (sigma(f_0) - p) and g_1 = pi_1 (sigma(f_1) - (1-q)),
   de/dt = e g_0 - e (1 + 4 w|w|) g_1,   dw/dt = -4 |w| e^2 g_1,   db/dt = -(g_0 + g_1)
@@ -55,9 +56,9 @@ Exact results with the optimal bias.
     w < 0, above the separatrix             global      global
     w < 0, below it, w > -1/sqrt 2          global      local
     w < 0, below it, w < -1/sqrt 2          local       global
-    w < 0, on it, where it says local       saddle      saddle
-  ("On it, where it says local": on the separatrix, on the side of -1/sqrt 2 that is local below
-  it.) Rates. The flow approaches a local minimum (0, w) as exp(-|g_1 (2 + 4 w|w|)| t), with
+    w < 0, on the separatrix (*)            saddle      saddle
+  (*) on the side of w = -1/sqrt 2 on which starts below the separatrix end in a local minimum.
+  Rates. The flow approaches a local minimum (0, w) as exp(-|g_1 (2 + 4 w|w|)| t), with
   g_1 = -pi_0 pi_1 (1-p-q). The rate vanishes at the saddle, which is approached like 1/t.
   Independent symbols. For p+q = 1, s* = 0: the line e = 0 and the line w = -1/sqrt 2 are all global
   minima, the entropy rate is H(pi), and every outcome is called global.
@@ -73,7 +74,8 @@ The gradient is the mean over transitions and sequences; at any length its expec
 --bias optimal uses the b* of the true p and q, which no real training knows, so only e and w are
 sampled. --bias free samples all three. --noise batch and diagonal use the exact covariance of a
 sequence's gradient. With r_x = Pr(x_{n+1} = 1 | x_n = x), m_x = (r_x - sigma(f_x)) df_x, the second
-eigenvalue lambda = 1-p-q, g(k) = (1 - lambda^k)/(1 - lambda) and N transitions, it is 1/N^2 times
+eigenvalue lambda = 1-p-q, g(k) = (1 - lambda^k)/(1 - lambda) and N transitions, N^2 times the
+covariance is
   sum_x pi_x r_x (1-r_x) sum_{k<N} [df_x + (m_1-m_0) g(k)] [..]' + pi_0 pi_1 g(N)^2 (m_1-m_0) (..)'
 The terms with g are due to the correlation of successive positions; the sums have closed forms.
 --noise-samples has no effect. At w = 0 or e = 0 the gradient of every sample vanishes, so noise

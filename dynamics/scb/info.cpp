@@ -70,21 +70,21 @@ Without the projection nu_k = 0; with it, nu_k conserves 1'a_k. There are three 
 - --l1-solver splitting takes a smooth step of --dt, then a <- soft(a, lambda dt), or
   soft(a + nu_k, lambda dt) with the projection. Its error is of order 1 in dt. Modes sde and sgd
   split in the same way.
-- --l1-solver adaptive-splitting chooses the lengths of such steps by an error estimate. It is the
-  default if more than 100 000 weights differ at the start (full coordinates, --init-from), because
-  they could come to rest one by one.
+- --l1-solver adaptive-splitting chooses the lengths of such steps by an error estimate. This solver
+  is the default if more than 100 000 weights differ at the start (full coordinates, --init-from),
+  because they could come to rest one by one.
 With the projection the penalty has no effect while a_k >= 0, so l1 needs --project none.
 
 Two stages (--schedule two-stage; linear attention, full or support coordinates).
-- Stage 1 is the projected flow without l1. It lasts until --stage1-time or until signal_V signal_A
-  reaches --stage1-signal with a positive signal_V. (If both signals are negative, V converges to -P
-  and A to -Q.)
+- Stage 1 is the projected flow without l1. Stage 1 lasts until --stage1-time or until signal_V
+  signal_A reaches --stage1-signal with a positive signal_V. (If both signals are negative, V
+  converges to -P and A to -Q.)
 - Then, at once, each attention weight below the share --threshold of its column's sum becomes zero,
   and each column is divided by the sum of the remaining weights, so that 1'a_k = 1. A column whose
   weights are all below the threshold keeps its largest weights; columns_below_threshold counts
   such columns.
-- Stage 2 is the flow without the projection and with l1. It has no minimiser: when the loss has
-  converged, (V, A) moves along the valley (cP, Q/c) with c^3 ~ 3 lambda t / tr(P diag(mu) P').
+- Stage 2 is the flow without the projection and with l1. This flow has no minimiser: when the loss
+  has converged, (V, A) moves along the valley (cP, Q/c) with c^3 ~ 3 lambda t / tr(P diag(mu) P').
   Stage 2 therefore ends on a plateau, after which the state rests: when the loss has fallen by at
   most eps^2 kappa_0 K_P / 2 within a time span of --plateau-time. The spans follow one another from
   the beginning of stage 2. Noise that hides the rest of the fall also ends the stage.

@@ -31,8 +31,8 @@ word of the document's topics (the true word, or a random one in these topics); 
 them.
 
 Symmetric coordinates. If no permutation of words within topics, or of topics, changes the start,
-the same holds for the flow, exactly. (Where nearby states lead away from this symmetry, full
-matrices lose it in time by rounding; symmetric coordinates cannot.) Entries of W_V, with their
+the same holds for the flow, exactly. (If nearby states lead away from this symmetry, full matrices
+lose the symmetry in time by rounding. Symmetric coordinates keep it.) Entries of W_V, with their
 multiplicities: d same word (n), s same topic (n(v-1)), u other topic (n(n-v)), m mask column (n).
 Entries of Lambda: query a word: a same word (n), b same topic (n(v-1)), c other topic (n(n-v)), k
 mask key (n); query [MASK]: e word key (n), f mask key (1). Gradient descent of the matrices is
@@ -91,7 +91,7 @@ to second-order effects of the noise. attention_* are means over documents, over
 document's words, and over keys of the kind. There is no Jacobian, so rosenbrock4 is not possible.
 
 Sampled model. A document has --document-length words of its topics. Attention is a softmax over its
-own positions, and the loss is the mean over its selected positions plus the l2 term; that of a
+own positions, and the loss is the mean over its selected positions plus the l2 term. The loss of a
 minibatch is the mean over its documents. A document without a selected position, which has
 probability (1 - p_m)^length, has loss 0, as with the masked mean of training programs. Finite
 documents cause a bias of order 1/length; observables remain those of infinitely long documents.
@@ -99,17 +99,17 @@ With uniform attention the bias is known exactly, except for documents without s
 (1/length) (diag(E z) - E[z_D z_D']) is added to E[z z'], and
 (keep-prob/length) (diag(E x) - E[u_D u_D']) to E[x z']. z_D are the frequencies given a document's
 topics, and u_D those of its words before the masking.
-Isotropic noise does not move symbols that no document shows or queries. It also conserves a sum
-that the softmax makes every sample conserve: the sum of each column of Lambda over the keys (all
-symbols that documents show) or, for factors, the sum of W_K's columns over these keys, because
-dW_K = W_Q G' with 1'G = 0.
+Isotropic noise does not move symbols that no document shows or queries. Such noise also conserves a
+sum that the softmax makes every sample conserve: the sum of each column of Lambda over the keys
+(all symbols that documents show). For factors this is the sum of W_K's columns over these keys,
+because dW_K = W_Q G' with 1'G = 0.
 
 What to expect. Factored, joint, from zero: |W_V| grows first, to its value under uniform attention,
 while the factors stay near their start. Then the factors grow, and at the default sizes words
-attend to their own topic. This is a saddle: much later, at t = 3.5e7, each word attends to itself.
-The two signs of d - s lead the direct flow to two different attractors: attention to the same word,
-or to the other words of its topic. The preferred attention depends on the sizes and the masking:
-with 4 topics of 3 words, 2 in a document, other topics end above the own topic, and with
+attend to their own topic. This state is a saddle: much later, at t = 3.5e7, each word attends to
+itself. The two signs of d - s lead the direct flow to two different attractors: attention to the
+same word, or to the other words of its topic. The preferred attention depends on the sizes and the
+masking: with 4 topics of 3 words, 2 in a document, other topics end above the own topic, and with
 --keep-prob 0 the attention does not distinguish keys.
 
 Stiffness. W_V's fastest rate (0.044 at the default sizes) bounds the steps of explicit methods, and

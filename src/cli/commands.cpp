@@ -438,7 +438,7 @@ const std::vector<Command>& commands() {
        "sweeps that differ in the values of a single axis, and a merged file with shards that were "
        "missing. Joins parts of an ensemble ('run --mode sde|sgd --first-run K --runs R') if their "
        "runs follow one another without a gap. Every dataset has the bits of the single large "
-       "ensemble, and the file can be resumed and extended like it. A run that is in several files "
+       "ensemble, and the merged file can be resumed and extended. A run that is in several files "
        "must be the same in all. Interrupted parts are merged as they are.",
        false, true, merge_options(), merge_parts},
   };

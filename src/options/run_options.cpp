@@ -380,7 +380,7 @@ std::vector<Row> own_rows() {
       {{.name = "checkpoint-every",
         .kind = Kind::real,
         .default_text = "30",
-        .meaning = "seconds after which a record also writes restart data; never changes the "
+        .meaning = "seconds after which a record also writes a checkpoint; never changes the "
                    "numbers",
         .range = at_least_zero}},
       {{.name = "config",

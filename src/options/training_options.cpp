@@ -136,8 +136,8 @@ const ParameterTable& training_options() {
       {.name = "init-optimizer",
        .kind = Kind::word,
        .default_text = "zero",
-       .meaning = "moments at the start: zero, or those in the file of --init-from, with its state "
-                  "of the bias correction",
+       .meaning = "moments at the start: zero, or those in the file of --init-from, with that "
+                  "file's state of the bias correction",
        .words = {"zero", "file"},
        .where = {{"optimizer", rules_with_memory()}, {.option = "init-from"}}},
       {.name = "optimizer-steps",
