@@ -1,4 +1,4 @@
-// How often the simultaneous bands of difference() leave the truth out, a side.
+// Rates at which the simultaneous bands of difference() miss the truth on each side.
 
 #include <cmath>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace popflow::test {
 namespace {
 
-/// Draws of mean 0.
+/// A distribution of mean 0.
 struct MeanZero {
   std::string name;
   std::function<double(RandomStream&)> draw;
@@ -25,11 +25,11 @@ const MeanZero kExponential = {"exponential",
 const MeanZero kLogNormal = {"log-normal",
                              [](RandomStream& r) { return std::exp(r.normal()) - std::exp(0.5); }};
 
-/// How the values of a run at several times hang together.
+/// Dependence between a run's values at several times.
 enum class Along {
   once,  ///< one time
   walk,  ///< 41 times of a random walk
-  free,  ///< 41 times, independent of each other
+  free,  ///< 41 independent times
 };
 const std::vector<std::string> kCourseNames = {"one time", "random walk", "independent times"};
 
@@ -46,12 +46,13 @@ Paths runs_of(const MeanZero& law, Along course, std::size_t runs, std::uint64_t
   return paths;
 }
 
-/// Parts of all trials, and the mean half-width in standard errors.
+/// Fractions of trials in which the band misses the truth on each side, and its mean half-width in
+/// standard errors.
 struct Sides {
   double low = 0, high = 0, width = 0;
 };
 
-/// `against` runs of the first rung; 0: exact values. The truth is a difference of 0.
+/// Compares with `against` runs of the first rung (0: exact values). The true difference is 0.
 Sides sides(const MeanZero& law, Along course, std::size_t against, std::size_t runs, int trials) {
   Workers workers(1);
   Sides s;
@@ -74,7 +75,7 @@ Sides sides(const MeanZero& law, Along course, std::size_t against, std::size_t 
   return s;
 }
 
-/// By how much a share of `rate` may be exceeded in 1 of 30 000 trials of it by chance.
+/// Returns the excess of an observed share over `rate` that chance gives in 1 of 30 000 cases.
 double four_errors(double rate, int trials) { return 4 * std::sqrt(rate * (1 - rate) / trials); }
 
 constexpr double kPromised = 0.025;
@@ -82,13 +83,14 @@ constexpr double kPromised = 0.025;
 struct Asked {
   const MeanZero* law;
   std::size_t against, runs;
-  double stated = kPromised;  ///< of one time alone
+  double stated = kPromised;  ///< rate for a single time
 };
 
 }  // namespace
 
-TEST_CASE("bands of few skewed runs leave each side as seldom as promised", "[fast][compare]") {
-  constexpr int kTrials = 150;  // 0.025 + 0.051
+TEST_CASE("bands of few skewed runs miss the truth on each side as rarely as promised",
+          "[fast][compare]") {
+  constexpr int kTrials = 150;  // bound 0.025 + 0.051
   for (const MeanZero* law : {&kExponential, &kLogNormal})
     for (const std::size_t runs : {8, 16}) {
       const Sides s = sides(*law, Along::once, 100, runs, kTrials);
@@ -104,15 +106,16 @@ TEST_CASE("bands of few skewed runs leave each side as seldom as promised", "[fa
   }
 }
 
-TEST_CASE("bands of a few Gaussian runs over many times are not far too wide", "[fast][compare]") {
-  // Bonferroni's bound over 41 times is 5.1 with 8 runs and 3.8 with 16. The rest is for skewness
-  // that so few do not exclude; the bootstrap's largest z alone asks for 13 and 5.5.
+TEST_CASE("bands of a few Gaussian runs over many times are not much too wide", "[fast][compare]") {
+  // Bonferroni's bound over 41 times is 5.1 with 8 runs and 3.8 with 16. Bands are wider since few
+  // runs do not exclude skewness. The largest z of the bootstrap alone would need 13 and 5.5.
   CHECK(sides(kNormal, Along::free, 0, 8, 40).width < 11);
   CHECK(sides(kNormal, Along::free, 0, 16, 40).width < 5.5);
 }
 
-TEST_CASE("error rates of bands, as docs/noise.md has them", "[nightly][rates]") {
-  // Against exact values a few runs of a very skewed law do not show how skewed it is.
+TEST_CASE("error rates of bands are those of docs/noise.md", "[nightly][rates]") {
+  // A few runs of a very skewed distribution do not show its skewness, so bands against exact
+  // values miss more often.
   const std::vector<Asked> all = {{&kNormal, 0, 8},
                                   {&kNormal, 0, 16},
                                   {&kNormal, 0, 32},
@@ -139,7 +142,8 @@ TEST_CASE("error rates of bands, as docs/noise.md has them", "[nightly][rates]")
                 << (asked.against > 0 ? std::to_string(asked.against) : "exact values") << " | "
                 << kCourseNames[std::size_t(course)] << " | " << std::fixed << std::setprecision(4)
                 << s.low << ", " << s.high << " | " << std::setprecision(1) << s.width << " |\n";
-      if (course != Along::once && asked.law == &kLogNormal) continue;  // told, not promised
+      // reported without a promise
+      if (course != Along::once && asked.law == &kLogNormal) continue;
       INFO(asked.law->name << ", " << asked.runs << " against " << asked.against << ", "
                            << kCourseNames[std::size_t(course)]);
       CHECK(s.low <= asked.stated + four_errors(asked.stated, trials));

@@ -1,4 +1,4 @@
-// Orders that are fitted to errors.
+// Orders fitted to errors.
 
 #include "statistics/order_fit.hpp"
 
@@ -12,7 +12,7 @@
 namespace popflow::test {
 namespace {
 
-/// Estimates whose standard errors are known.
+/// Returns estimates with known standard errors.
 std::vector<Estimate> known(const std::vector<double>& values, const std::vector<double>& errors) {
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -20,7 +20,7 @@ std::vector<Estimate> known(const std::vector<double>& values, const std::vector
   return estimates;
 }
 
-/// The mean of a few draws around a value, and what they tell of its error.
+/// Returns the mean of a few draws around a value, with its estimated standard error.
 Estimate mean_of(int runs, double value, double spread, RandomStream& random) {
   double sum = 0, squares = 0;
   for (int k = 0; k < runs; ++k) {
@@ -34,7 +34,7 @@ Estimate mean_of(int runs, double value, double spread, RandomStream& random) {
 
 }  // namespace
 
-TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast][compare]") {
+TEST_CASE("intervals of orders fitted to signed errors have their coverage", "[fast][compare]") {
   const std::vector<double> eta = {0.2, 0.1, 0.05, 0.025};
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   constexpr int kTrials = 400;  // 0.95 +- 0.044 is 4 binomial standard errors
@@ -55,8 +55,9 @@ TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast]
     INFO("order " << order);
     CHECK(covered / double(kTrials) == Approx(0.95).margin(0.05));
   }
-  // Standard errors of a few runs are uncertain themselves: taken as known, 2 runs would cover 49%
-  // against exact values and 68% against 2, 4 runs 76% and 88%.
+  // Standard errors of a few runs are uncertain themselves. If they were taken as exact, intervals
+  // for 2 runs would cover 49% (against exact values) and 68% (against 2 runs), and for 4 runs 76%
+  // and 88%.
   for (const int runs : {2, 4}) {
     for (const bool both : {false, true}) {
       int covered = 0;
@@ -80,18 +81,20 @@ TEST_CASE("orders are fitted to signed errors with intervals that hold", "[fast]
         OrderFit::Kind::no_signal);
   // No power law fits errors that change sign.
   CHECK(fit_order(eta, known({1, 0.1, -0.5, -0.3}, small), 0.95).kind == OrderFit::Kind::no_power);
-  // If all errors but the largest are within chance, only a lower bound of the order is known.
+  // If only the largest error is significant, only a lower bound of the order is known.
   const OrderFit open =
       fit_order(std::vector<double>{0.4, 0.2}, known({-4.386, -0.006}, {1, 1}), 0.95);
   CHECK(open.kind == OrderFit::Kind::fitted);
   CHECK(std::isnan(open.order));
-  // 1.1 for a single power; a next term may double the larger error's factor, 0.4 less.
+  // The bound is 1.1 for a single power. A next term may double the larger error's factor: 0.4
+  // less.
   CHECK(open.low == Approx(0.7).margin(0.5));
   CHECK(open.high == kInfinite);
 }
 
-TEST_CASE("errors of one sign have an order, however well they are known", "[fast][compare]") {
-  // Local orders of 0.965 and 0.981: no single power, but the first of two.
+TEST_CASE("errors of one sign have an order, however small their standard errors",
+          "[fast][compare]") {
+  // Local orders of 0.965 and 0.981 do not fit a single power but a sum of two.
   const std::vector<double> halved = {0.1, 0.05, 0.025};
   const std::vector<double> values = {-3.117e-4, -1.597e-4, -0.809e-4};
   for (const double width : {3e-5, 3e-6, 1e-6, 3e-7, 1e-8, 0.0}) {
@@ -103,7 +106,7 @@ TEST_CASE("errors of one sign have an order, however well they are known", "[fas
     CHECK(fit.high >= 1);
     if (width < 2e-6) CHECK(fit.high - fit.low < 0.7);
   }
-  // A standard error is 0 if all runs of the rung have one value.
+  // A standard error is 0 if all runs of the rung have the same value.
   const OrderFit one_is_exact =
       fit_order(std::vector<double>{0.4, 0.2, 0.1},
                 known({0.00199, 0.00082, 0.00057}, {0, 0.00012, 0.00007}), 0.95);
@@ -112,7 +115,7 @@ TEST_CASE("errors of one sign have an order, however well they are known", "[fas
   CHECK(one_is_exact.high >= 1);
 }
 
-TEST_CASE("the interval of the order holds with a next term and errors of any size",
+TEST_CASE("intervals of the order have their coverage with a next term and errors of any size",
           "[fast][compare]") {
   // 0.95 - 0.044 is 4 binomial standard errors below 0.95.
   const std::vector<double> eta = {0.4, 0.2, 0.1, 0.05};
@@ -141,11 +144,13 @@ TEST_CASE("the interval of the order holds with a next term and errors of any si
   }
 }
 
-TEST_CASE("the interval of the order holds with a third term as large as the next one's square",
-          "[fast][compare]") {
-  // 0.95 - 0.087 is 4 binomial standard errors. Where a third term takes back what the next one
-  // adds and errors are known to 1% or so, one power fits, of another order: the interval holds
-  // 0.38 to 0.82 there, as docs/noise.md says.
+TEST_CASE(
+    "intervals of the order have their coverage with a third term as large as the next one's "
+    "square",
+    "[fast][compare]") {
+  // 0.95 - 0.087 is 4 binomial standard errors below 0.95. If a third term cancels the next one and
+  // errors are known to about 1%, one power of another order fits. Intervals then cover 0.38 to
+  // 0.82, as docs/noise.md says.
   constexpr int kTrials = 100;
   constexpr double order = 1;
   for (const std::size_t number : {3, 4})

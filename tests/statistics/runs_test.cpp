@@ -1,4 +1,4 @@
-// The statistics of comparisons against their definitions, and their error rates.
+// Statistics of comparisons against their definitions, and their error rates.
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@
 namespace popflow::test {
 namespace {
 
-/// Runs of a random walk with drift: values at later times depend on earlier ones, as trajectories
-/// do. `draw` gives its increments.
+/// Returns runs of a random walk with drift, whose increments are those of `draw`. Later values
+/// depend on earlier ones, as in trajectories.
 Paths walks(std::size_t runs, std::size_t times, std::uint64_t seed, double drift,
             const std::function<double(RandomStream&)>& draw) {
   Paths paths{runs, times, {}, false};
@@ -35,14 +35,14 @@ Paths walks(std::size_t runs, std::size_t times, std::uint64_t seed, double drif
 }
 
 double normal(RandomStream& random) { return random.normal(); }
-/// Skewed, mean 0.
+/// Draws from a skewed distribution with mean 0.
 double exponential(RandomStream& random) { return -std::log(random.uniform()) - 1; }
 
 Paths constant(double value, std::size_t times) {
   return {1, times, std::vector<double>(times, value), true};
 }
 
-TEST_CASE("moments are those of the definitions", "[fast][compare]") {
+TEST_CASE("moments agree with their definitions", "[fast][compare]") {
   const Paths paths{4, 2, {1, 5, 2, 5, 4, 5, 5, 5}, false};
   Workers workers(1);
   Moments m = moments(paths, 0.95);
@@ -50,12 +50,12 @@ TEST_CASE("moments are those of the definitions", "[fast][compare]") {
   CHECK(m.mean[0] == 3);
   CHECK(m.deviation[0] == Approx(std::sqrt(10.0 / 3)));
   CHECK(m.mean_error[0] == Approx(std::sqrt(10.0 / 3 / 4)));
-  // Student's quantile of 3 degrees of freedom.
+  // Student's quantile with 3 degrees of freedom.
   CHECK(m.mean_low[0] == Approx(3 - 3.182446305284263 * std::sqrt(10.0 / 3 / 4)));
   CHECK(m.mean_high[0] == Approx(3 + 3.182446305284263 * std::sqrt(10.0 / 3 / 4)));
   CHECK(m.deviation_low[0] < m.deviation[0]);
   CHECK(m.deviation_high[0] > m.deviation[0]);
-  // Runs that agree to the last bit have no spread at all.
+  // Runs with equal values have deviation 0.
   CHECK(m.mean[1] == 5);
   CHECK(m.deviation[1] == 0);
   const Moments one = moments({1, 1, {2}, false}, 0.95);
@@ -84,7 +84,7 @@ TEST_CASE("the confidence interval of a standard deviation covers it", "[fast][c
     return covered / double(kSamples);
   };
   CHECK(coverage(24, 1, normal) == Approx(0.96).margin(0.035));
-  // Coverage for skewed laws; without the bootstrap it is 0.81 and 0.77.
+  // Coverage for skewed distributions; without the bootstrap it is 0.81 and 0.77.
   CHECK(coverage(16, 1, exponential) > 0.845);
   CHECK(coverage(16, std::sqrt(2.0), [](RandomStream& random) {
           const double x = random.normal();
@@ -92,7 +92,7 @@ TEST_CASE("the confidence interval of a standard deviation covers it", "[fast][c
         }) > 0.83);
 }
 
-/// Number of `trials` whose p-value is at most 0.05, and whose band leaves out the truth.
+/// Fractions of trials with p <= 0.05, and of trials whose band does not contain the truth.
 struct Rates {
   double rejected = 0, outside = 0;
 };
@@ -110,10 +110,10 @@ Rates rates(int trials, const std::function<Difference(int)>& trial, double trut
   return r;
 }
 
-TEST_CASE("equal laws are rejected at the nominal level, and bands cover simultaneously",
+TEST_CASE("equal distributions are rejected at the nominal level, and bands cover simultaneously",
           "[slow][compare]") {
-  // 400 trials of 12 against 12 runs at 20 times: binomial standard error 0.011, so that the
-  // p-value's rate is checked to 4 of them. The band is asymptotic: its bound is one-sided and
+  // 400 trials of 12 against 12 runs at 20 times. The binomial standard error is 0.011, and the
+  // p-value's rate agrees within 4 of them. The band is asymptotic, so its bound is one-sided and
   // wider.
   Workers workers(1);
   constexpr int kTrials = 400;
@@ -137,11 +137,11 @@ TEST_CASE("equal laws are rejected at the nominal level, and bands cover simulta
     const Rates r = rates(kTrials, [&](int i) {
       return difference(constant(0, 20), walks(12, 20, 3 * i, 0, normal), 0.95, 5, workers);
     });
-    CHECK(r.rejected < 0.094);  // few runs drawn anew are alike more often than fresh ones
+    CHECK(r.rejected < 0.094);  // resamples of few runs are more often alike than independent runs
     CHECK(r.outside < 0.094);
   }
-  SECTION("against exact values, skewed as a loss is: squares of the walks") {
-    // Signs drawn at random, as for symmetric laws, miss it in a third of the trials.
+  SECTION("against exact values, skewed like a loss: squares of walks") {
+    // Random signs, as for symmetric distributions, would miss the truth in a third of the trials.
     const Rates r = rates(kTrials, [&](int i) {
       Paths runs = walks(16, 20, 5 * i, 0, normal);
       for (std::size_t run = 0; run < runs.runs; ++run)
@@ -154,8 +154,8 @@ TEST_CASE("equal laws are rejected at the nominal level, and bands cover simulta
     CHECK(r.rejected < 0.094);
     CHECK(r.outside < 0.094);
   }
-  SECTION("few runs that scatter more than many") {
-    // Splits of all runs alone reject 0.1 to 0.2 of them.
+  SECTION("few runs with a larger spread than many runs") {
+    // Permutations of all runs alone would reject 0.1 to 0.2 of the trials.
     const Rates r = rates(kTrials, [&](int i) {
       Paths few = walks(8, 20, 7 * i, 0, normal);
       for (double& x : few.values) x *= 3;
@@ -166,10 +166,10 @@ TEST_CASE("equal laws are rejected at the nominal level, and bands cover simulta
   }
 }
 
-TEST_CASE("most comparisons with as many runs as a verdict asks for decide", "[slow][compare]") {
-  // Equal laws, and a margin that 12 runs cannot decide. Each of 40 such comparisons asks for a
-  // number of runs. With these numbers at least 60% decide, and few comparisons ask for many times
-  // as many runs.
+TEST_CASE("most comparisons with the requested number of runs decide", "[slow][compare]") {
+  // Equal distributions, and a margin that few runs cannot decide. Each of 40 undecided comparisons
+  // requests a number of runs. With these numbers at least 60% decide, and few comparisons request
+  // many times as many runs.
   Workers workers(1);
   constexpr double kMargin = 8;
   const auto judged = [&](std::size_t runs, std::uint64_t seed) {
@@ -195,8 +195,9 @@ TEST_CASE("most comparisons with as many runs as a verdict asks for decide", "[s
 }
 
 TEST_CASE("a known difference is detected with the predicted power", "[slow][compare]") {
-  // Means differ by `shift` per step from 32 runs each; at the last of 2 times the test is
-  // Student's with noncentrality shift sqrt(n/2): power 0.807 at 62 degrees for 0.7125, level 0.05.
+  // Means differ by `shift` per step, with 32 runs each. At the second of 2 times the test is
+  // Student's with noncentrality shift sqrt(n/2): for 0.7125 its power is 0.807 with 62 degrees of
+  // freedom at level 0.05.
   Workers workers(1);
   constexpr int kTrials = 400;
   const double shift = 0.7125;
@@ -211,7 +212,7 @@ TEST_CASE("a known difference is detected with the predicted power", "[slow][com
   CHECK(r.outside < 0.10);
 }
 
-TEST_CASE("the energy distance is its definition", "[fast][compare]") {
+TEST_CASE("the energy distance agrees with its definition", "[fast][compare]") {
   const std::vector<double> x = {0.3, -1, 2, 0.7}, y = {1, 1.5, -0.2};
   const auto mean_distance = [](const auto& a, const auto& b) {
     double sum = 0;
@@ -227,7 +228,7 @@ TEST_CASE("the energy distance is its definition", "[fast][compare]") {
   CHECK(energy_distance(x, x, 1).p_value == 1);
 }
 
-TEST_CASE("verdicts", "[fast][compare]") {
+TEST_CASE("verdicts follow from difference, band, margin and p-value", "[fast][compare]") {
   Difference d;
   d.difference = {0, 0.1};
   d.error = {0, 0.02};
@@ -235,41 +236,43 @@ TEST_CASE("verdicts", "[fast][compare]") {
   d.alike = {1, 32};
   d.p_value = 0.001;
   using Kind = Verdict::Kind;
-  // Significantly different from zero: within the margin, beyond it, and neither.
+  // A significant difference that lies within the margin, or beyond it, or neither.
   CHECK(verdict(d, 0.2, 0.95, 32).kind == Kind::agree);
   CHECK(verdict(d, 0.04, 0.95, 32).kind == Kind::differ);
   CHECK(verdict(d, std::nan(""), 0.95, 32).kind == Kind::differ);
   const Verdict large = verdict(d, 0.08, 0.95, 32);
   CHECK(large.kind == Kind::undecided);
-  CHECK(large.runs_needed == Approx(32 * 3.5 * 3.5));  // until band and error are 0.02
+  CHECK(large.runs_needed == Approx(32 * 3.5 * 3.5));  // until the band is 0.02
   using Reason = Verdict::Reason;
   CHECK(large.reason == Reason::margin);
   CHECK(verdict(d, 0.2, 0.95, 32).reason == Reason::none);
   CHECK(verdict(d, 0.08, 0.95, 5, 6).reason == Reason::few_runs);
-  d.gaussian_band = {0, 0.01};  // without an allowance for skewness it would be beyond 0.08
+  // without the allowance for skewness the difference would be beyond 0.08
+  d.gaussian_band = {0, 0.01};
   CHECK(verdict(d, 0.08, 0.95, 32).reason == Reason::skewness);
   CHECK(verdict(d, 0.12, 0.95, 32).reason == Reason::skewness);
   CHECK(verdict(d, 0.1, 0.95, 32).reason == Reason::margin);
   CHECK(verdict(d, 0.12, 0.95, 32).kind == Kind::undecided);
   CHECK(verdict(d, 0.1, 0.95, 32).kind == Kind::undecided);
-  CHECK(std::isnan(verdict(d, 0.1, 0.95, 32).runs_needed));  // it may be either
+  // the difference equals the margin, so no number of runs decides
+  CHECK(std::isnan(verdict(d, 0.1, 0.95, 32).runs_needed));
   d.p_value = 0.2;
   const Verdict open = verdict(d, 0.12, 0.95, 32);
   CHECK(open.kind == Kind::undecided);
   CHECK(open.runs_needed == Approx(32 * 3.5 * 3.5));
   const Verdict beyond = verdict(d, 0.03, 0.95, 40);
-  CHECK(beyond.runs_needed == 41);  // the difference already leaves its band
-  d.difference[1] = 0.04;           // may be chance: what is left of it shrinks, too
+  CHECK(beyond.runs_needed == 41);  // the difference is already larger than the band
+  d.difference[1] = 0.04;  // may be chance: the estimate of the true difference shrinks too
   CHECK(verdict(d, 0.055, 0.95, 32).runs_needed == Approx(32 * 4));
   CHECK(verdict(d, 0.022, 0.95, 32).runs_needed == Approx(32 * 25));
   CHECK(verdict(d, std::nan(""), 0.95, 32).kind == Kind::undecided);
 }
 
-TEST_CASE("a difference of just the margin is seldom called one within it or beyond",
+TEST_CASE("a difference equal to the margin is rarely called within it or beyond it",
           "[slow][compare]") {
-  // 400 trials of 12 runs each, whose means differ by the margin at the end: a band that covers the
-  // truth decides nothing. It leaves it out to one side in 2.5%, and may in as much again, being
-  // asymptotic; 4 binomial standard errors are 4%.
+  // 400 trials of 12 runs each, whose means differ by the margin at the end. A band that contains
+  // the truth decides nothing. It misses the truth on each side in 2.5% of the trials, and as an
+  // asymptotic band up to twice as often. 4 binomial standard errors are 4%.
   Workers workers(1);
   constexpr int kTrials = 400;
   constexpr double kShift = 0.3;
@@ -293,8 +296,8 @@ TEST_CASE("two exact rungs agree or differ without a test", "[fast][compare]") {
   CHECK(verdict(d, 0.4, 0.95, 1).kind == Verdict::Kind::differ);
 }
 
-TEST_CASE("a difference within rounding counts as none", "[fast][compare]") {
-  // Runs that start at one place, which the exact rung rounds otherwise, and then scatter.
+TEST_CASE("a difference within rounding counts as no difference", "[fast][compare]") {
+  // Runs start at the same value, which the exact rung rounds differently, and spread later.
   Workers workers(1);
   Paths runs = walks(12, 4, 3, 0, normal);
   Paths exact = constant(0, 4);
@@ -306,7 +309,8 @@ TEST_CASE("a difference within rounding counts as none", "[fast][compare]") {
   CHECK(std::isnan(rounded.z[0]));
   CHECK(rounded.p_value == same.p_value);
   CHECK_FALSE(rounded.nothing);
-  exact.values[0] += 1e-9;  // no rounding: all runs are there, and it is not
+  // more than rounding: all runs have the same start and the exact rung does not
+  exact.values[0] += 1e-9;
   CHECK(difference(exact, runs, 0.95, 5, workers).p_value == 0.001);
 
   const Difference nothing =
@@ -315,14 +319,14 @@ TEST_CASE("a difference within rounding counts as none", "[fast][compare]") {
   CHECK(verdict(nothing, std::nan(""), 0.95, 1).kind == Verdict::Kind::agree);
 }
 
-TEST_CASE("tests of few runs cannot reject, and verdicts ask for as many as can",
+TEST_CASE("tests of too few runs cannot reject, and verdicts request enough runs",
           "[fast][compare]") {
   CHECK(smallest_p_value(0, 4) == Approx(1.0 / 64));
   CHECK(smallest_p_value(4, 4) == Approx(2.0 / 70));
   CHECK(smallest_p_value(3, 5) == Approx(1.0 / 56));
   CHECK(least_runs(true, 0.95) == 4);
   CHECK(least_runs(false, 0.95) == 4);
-  // Runs that all lie on one side of the exact values, as far apart as can be.
+  // All runs lie on the same side of the exact values, which gives the smallest possible p-value.
   Workers workers(1);
   for (const std::size_t n : {3, 4}) {
     Paths runs{n, 1, {}, false};
@@ -338,7 +342,7 @@ TEST_CASE("tests of few runs cannot reject, and verdicts ask for as many as can"
 }
 
 TEST_CASE("a p-value on the boundary of the level rejects", "[fast][compare]") {
-  // In binary 1 - 0.9 is less than 0.1.
+  // In floating point 1 - 0.9 is less than 0.1.
   for (const double level : {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999}) {
     const double p = std::round((1 - level) * 1e4) / 1e4;
     INFO("p = " << p << " at " << level);
@@ -346,7 +350,7 @@ TEST_CASE("a p-value on the boundary of the level rejects", "[fast][compare]") {
     CHECK(!rejects(p * (1 + 1e-6), level));
   }
   CHECK(!rejects(std::nan(""), 0.95));
-  CHECK(least_runs(false, 0.9) == 3);  // 2 of the 20 splits of 3 and 3
+  CHECK(least_runs(false, 0.9) == 3);  // 2 of the 20 permutations of 3 and 3 runs
 }
 
 TEST_CASE("one run is too few for a verdict", "[fast][compare]") {
@@ -358,13 +362,14 @@ TEST_CASE("one run is too few for a verdict", "[fast][compare]") {
   CHECK(std::isnan(v.runs_needed));
 }
 
-TEST_CASE("Fisher's exact test on the lady tasting tea", "[fast][compare]") {
+TEST_CASE("Fisher's exact test gives the known p-values (the lady tasting tea)",
+          "[fast][compare]") {
   CHECK(proportions_p_value(3, 4, 1, 4) == Approx(34.0 / 70));
   CHECK(proportions_p_value(0, 32, 0, 32) == 1);
   CHECK(proportions_p_value(32, 32, 0, 32) < 1e-15);
 }
 
-TEST_CASE("statistics are bit-for-bit identical on any number of threads", "[fast][compare]") {
+TEST_CASE("statistics have the same bits on any number of threads", "[fast][compare]") {
   Workers one(1), four(4);
   const Paths a = walks(40, 50, 1, 0, normal), b = walks(40, 50, 2, 0.1, normal);
   const Difference x = difference(a, b, 0.95, 3, one), y = difference(a, b, 0.95, 3, four);

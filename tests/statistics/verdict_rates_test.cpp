@@ -1,5 +1,5 @@
-// Error rates of the verdicts on times, shares and ratios: wrong *differ* and wrong *agree* at a
-// true difference of exactly the margin, and the coverage of the intervals.
+// Error rates of verdicts on times, shares and ratios: wrong *differ* and wrong *agree* at a true
+// difference of exactly the margin, and the coverage of intervals.
 
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
@@ -22,15 +22,15 @@ namespace {
 
 constexpr double kLevel = 0.95;
 
-/// Parts of all trials.
+/// Fractions of all trials.
 struct ErrorRates {
-  double missed = 0;  ///< the interval leaves out the truth
+  double missed = 0;  ///< the interval does not contain the truth
   double agree = 0, differ = 0;
 };
 
 using Draw = std::function<double(RandomStream&)>;
 
-// ---- Times: laws with median 1.
+// ---- Times: distributions with median 1
 
 struct Law {
   const char* name;
@@ -51,7 +51,7 @@ const std::vector<Law>& laws_of_times() {
 
 enum class Against { exact, unpaired, paired };
 
-/// Medians that differ by exactly the margin.
+/// Draws medians that differ by exactly the margin.
 ErrorRates rates_of_times(const Law& law, std::size_t n, Against against, int trials) {
   constexpr double kMargin = 0.05, kEnd = 100;
   ErrorRates rates;
@@ -63,7 +63,7 @@ ErrorRates rates_of_times(const Law& law, std::size_t n, Against against, int tr
     for (std::size_t run = 0; run < n; ++run) {
       const double own = law.draw(random);
       second.push_back(own + kMargin);
-      // Half of the paired runs have their partner's time.
+      // In paired runs half of the pairs have equal times.
       const bool alike = against == Against::paired && random.uniform() < 0.5;
       first.push_back(alike ? own : law.draw(random));
       pairs.emplace_back(first.back(), second.back());
@@ -79,7 +79,7 @@ ErrorRates rates_of_times(const Law& law, std::size_t n, Against against, int tr
     const Interval at = intervals(kLevel);
     const double rounding = 1e-9;
     rates.missed += at.low > kMargin + rounding || at.high < kMargin - rounding ? share : 0;
-    // On a lattice ends of intervals fall on the margin: then neither verdict is wrong.
+    // On a lattice interval ends may equal the margin, and neither verdict is wrong.
     const double apart = b.median() - a.median();
     const auto kind = [&](double margin) {
       return verdict(intervals, apart, margin, kLevel, kLevel, n).kind;
@@ -90,7 +90,7 @@ ErrorRates rates_of_times(const Law& law, std::size_t n, Against against, int tr
   return rates;
 }
 
-// ---- Ratios: logarithms of positive observables along time.
+// ---- Ratios: logarithms of positive observables along time
 
 const std::vector<Law>& laws_of_logarithms() {
   static const std::vector<Law> laws = {
@@ -111,7 +111,7 @@ Paths logarithms(const Law& law, std::size_t n, double shift, std::uint64_t seed
     RandomStream random(seed, Purpose::test, static_cast<std::uint32_t>(run));
     double common = law.draw(random);
     for (std::size_t t = 0; t < kTimes; ++t) {
-      // All paths start at one value; later times share half of their logarithm.
+      // All paths start at the same value; later times share half of their logarithm.
       paths.values.push_back(t == 0 ? 0 : 0.5 * (common + law.draw(random)) + shift);
     }
   }
@@ -144,7 +144,7 @@ ErrorRates rates_of_ratios(const Law& law, std::size_t n, bool exact, int trials
   return rates;
 }
 
-// ---- Shares: no simulation, all outcomes are summed.
+// ---- Shares: exact sums over all outcomes, without simulation
 
 ErrorRates rates_of_shares(double p1, double p2, std::size_t n, bool exact) {
   using boost::math::binomial_distribution;
@@ -177,7 +177,7 @@ void print(const std::string& what, std::size_t n, const ErrorRates& rates) {
             << 1 - rates.missed << " | " << rates.agree << " | " << rates.differ << " |\n";
 }
 
-TEST_CASE("error rates of verdicts on times, shares and ratios, as docs/noise.md has them",
+TEST_CASE("error rates of verdicts on times, shares and ratios are those of docs/noise.md",
           "[nightly][rates]") {
   for (const std::size_t n : {8, 16, 32, 100}) {
     for (const Law& law : laws_of_times())
@@ -198,9 +198,9 @@ TEST_CASE("error rates of verdicts on times, shares and ratios, as docs/noise.md
   }
 }
 
-TEST_CASE("at exactly the margin verdicts on times are seldom wrong, and intervals cover",
+TEST_CASE("at exactly the margin verdicts on times are rarely wrong, and intervals cover",
           "[fast][numbers][compare]") {
-  // 400 trials; 4 binomial standard errors of 5% are 4.4%, of 2.5% 3.1%.
+  // 400 trials; 4 binomial standard errors are 4.4% at a rate of 5%, and 3.1% at 2.5%.
   for (const std::size_t n : {8, 32})
     for (const Law& law : laws_of_times())
       for (const Against against : {Against::exact, Against::unpaired}) {
@@ -212,7 +212,7 @@ TEST_CASE("at exactly the margin verdicts on times are seldom wrong, and interva
       }
 }
 
-TEST_CASE("at exactly the margin verdicts on shares are seldom wrong", "[fast][numbers][compare]") {
+TEST_CASE("at exactly the margin verdicts on shares are rarely wrong", "[fast][numbers][compare]") {
   for (const std::size_t n : {8, 16, 32})
     for (const auto& [p1, p2] : {std::pair{1.0, 0.9}, {0.95, 0.85}, {0.6, 0.5}}) {
       const ErrorRates rates = rates_of_shares(p1, p2, n, false);
@@ -226,8 +226,8 @@ TEST_CASE("at exactly the margin verdicts on shares are seldom wrong", "[fast][n
   CHECK(rates.missed <= 0.05);
 }
 
-TEST_CASE("at exactly the margin verdicts on ratios are seldom wrong", "[slow][compare]") {
-  // 100 trials of 16 runs: 4 binomial standard errors of 5% are 8.7%.
+TEST_CASE("at exactly the margin verdicts on ratios are rarely wrong", "[slow][compare]") {
+  // 100 trials of 16 runs; 4 binomial standard errors are 8.7% at a rate of 5%.
   for (const Law& law : laws_of_logarithms()) {
     const ErrorRates rates = rates_of_ratios(law, 16, false, 100);
     INFO(law.name);
@@ -237,7 +237,7 @@ TEST_CASE("at exactly the margin verdicts on ratios are seldom wrong", "[slow][c
   }
 }
 
-TEST_CASE("medians count runs that did not reach it as infinite", "[fast][compare]") {
+TEST_CASE("medians count runs that did not pass as infinite times", "[fast][compare]") {
   const double never = std::numeric_limits<double>::infinity();
   const PassageTimes most({3, 1, never, 2, 4, 5}, 10, false);
   CHECK(most.median() == 3.5);
@@ -247,7 +247,7 @@ TEST_CASE("medians count runs that did not reach it as infinite", "[fast][compar
   CHECK(most.interval(0.95).low == 1);
   CHECK(most.interval(0.95).high == never);
   CHECK(most.interval(0.99).low == -never);
-  // If certainly fewer than half of the runs passed, the median is later than the end.
+  // If certainly fewer than half of the runs passed, the median lies after the end.
   CHECK(PassageTimes(std::vector<double>(9, never), 10, false).interval(0.95).low == 10);
   const PassageTimes flow({2}, 10, true);
   const Interval apart = median_difference(flow, most, 0.95);
@@ -255,10 +255,11 @@ TEST_CASE("medians count runs that did not reach it as infinite", "[fast][compar
   CHECK(apart.high == never);
 }
 
-TEST_CASE("Holm's correction", "[fast][compare]") {
+TEST_CASE("Holm's correction gives the known p-values", "[fast][compare]") {
   const auto corrected = corrected_by_holm({{{0.01}}, {{0.04, 0.005}}, {{0.03}}});
   CHECK(corrected[0].p_values[0] == Approx(0.03));
-  CHECK(corrected[1].p_values[1] == Approx(0.03));  // two items: 2 x 0.005, of three members
+  // 2 items times p = 0.005, times 3 remaining members
+  CHECK(corrected[1].p_values[1] == Approx(0.03));
   CHECK(corrected[1].p_values[0] == Approx(0.16));
   CHECK(corrected[2].p_values[0] == Approx(0.03));
 }

@@ -1,4 +1,4 @@
-// The errors of a step's entries become one number: the largest, or the root of their mean square.
+// Norms of the errors of a step's entries: the largest, or the root mean square.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace popflow::test {
 namespace {
 
-/// A state of two fields, of 2 and of 50 000 entries, before and after a step, and its errors.
+/// A state with fields of 2 and of 50 000 entries before and after a step, and its errors.
 struct Step {
   static constexpr std::size_t kFirst = 2, kEntries = 50'002;
   const std::vector<StateBlock> blocks = {{"few", kFirst, 100}, {"many", kEntries - kFirst, 0.1}};
@@ -34,7 +34,7 @@ struct Step {
     const Tolerance tolerance(blocks, 1e-3, 1e-5, norm);
     return error_of_step(workers, tolerance, x, x_new, [this](std::size_t i) { return errors[i]; });
   }
-  /// By their definitions, one entry after the other.
+  /// Returns the norms by their definitions, entry by entry.
   [[nodiscard]] double by_definition(ErrorNorm norm) const {
     double largest = 0, squares = 0;
     for (std::size_t i = 0; i < kEntries; ++i) {
@@ -66,8 +66,8 @@ TEST_CASE("the error of a step is the norm of its entries' errors, on any number
 
 constexpr std::size_t kAll = 16;
 
-/// Entries of which `moving` oscillate and the others rest. Slopes do not vanish at the start,
-/// where first steps would be short in either norm.
+/// System of kAll entries, of which `moving` oscillate and the others rest. Slopes do not vanish at
+/// the start, where first steps would be short in either norm.
 ToySystem some_move(std::size_t moving) {
   Toy toy;
   toy.start = std::vector<double>(kAll, 0.5);
@@ -94,11 +94,10 @@ double steps(const std::string& method, std::size_t moving, ErrorNorm norm) {
   return static_cast<double>(driver.statistics().accepted);
 }
 
-TEST_CASE("by the root of the mean square, steps are as long as the entries that move are few",
-          "[fast][numbers][steppers]") {
+TEST_CASE("with the rms norm steps are longer if fewer entries move", "[fast][numbers][steppers]") {
   struct Case {
     std::string method;
-    double order;  // of the error of a step
+    double order;  // order of a step's error
   };
   const auto [method, order] =
       GENERATE(Case{"dopri5", 5}, Case{"fehlberg78", 8}, Case{"rosenbrock4", 4});
@@ -106,22 +105,22 @@ TEST_CASE("by the root of the mean square, steps are as long as the entries that
   const double all = steps(method, kAll, ErrorNorm::largest);
   // Both norms agree if all entries have equal errors.
   CHECK(steps(method, kAll, ErrorNorm::rms) == Approx(all).epsilon(0.01));
-  // The error of one entry among sixteen counts a fourth in the root mean square.
+  // In the root mean square the error of one of sixteen entries counts a fourth.
   CHECK(steps(method, 1, ErrorNorm::largest) == Approx(all).epsilon(0.01));
   CHECK(all / steps(method, 1, ErrorNorm::rms) == Approx(std::pow(4, 1 / order)).epsilon(0.02));
 }
 
-TEST_CASE("bulirsch_stoer has the norm, too", "[fast][steppers]") {
+TEST_CASE("bulirsch_stoer uses the error norm", "[fast][steppers]") {
   const double all = steps("bulirsch_stoer", kAll, ErrorNorm::largest);
   CHECK(steps("bulirsch_stoer", kAll, ErrorNorm::rms) == Approx(all).epsilon(0.03));
-  // bulirsch_stoer chooses its order, so a fourth of the error lengthens steps by less than
+  // bulirsch_stoer chooses its order, so that a fourth of the error makes steps longer by less than
   // 4^(1/6).
   const double ratio = all / steps("bulirsch_stoer", 1, ErrorNorm::rms);
   CHECK(ratio > 1.02);
   CHECK(ratio < std::pow(4, 1 / 6.0));
 }
 
-TEST_CASE("steps of adaptive splitting have the norm", "[fast][steppers]") {
+TEST_CASE("adaptive splitting uses the error norm", "[fast][steppers]") {
   const auto steps_of = [](std::size_t moving, ErrorNorm norm) {
     Toy toy;
     toy.start = std::vector<double>(kAll, 0.5);
@@ -140,7 +139,7 @@ TEST_CASE("steps of adaptive splitting have the norm", "[fast][steppers]") {
   };
   const double all = steps_of(kAll, ErrorNorm::largest);
   CHECK(steps_of(kAll, ErrorNorm::rms) == Approx(all).epsilon(0.01));
-  // A step has an error of h^3, while the estimate assumes the second order.
+  // The error of a step is of order h^3, while the step-size controller assumes order 2.
   CHECK(all / steps_of(1, ErrorNorm::rms) > std::pow(4, 0.3));
 }
 

@@ -7,7 +7,7 @@
 namespace popflow {
 namespace {
 
-/// The largest errors of state and slope for x(t) = (t + 0.3)^degree.
+/// Returns the largest errors of dense output and its slope for x(t) = (t + 0.3)^degree.
 template <std::size_t kInner>
 std::pair<double, double> errors(const std::array<double, kInner>& inner, int degree) {
   constexpr double kStep = 0.7;
@@ -43,7 +43,7 @@ void check_degree(const std::array<double, kInner>& inner) {
 
 }  // namespace
 
-TEST_CASE("A step's extension is exact for polynomials of its degree, and not of the next",
+TEST_CASE("Dense output is exact for polynomials of its degree, and not of the next",
           "[fast][steppers]") {
   check_degree(kQuinticPlaces);
   check_degree(kSepticPlaces);

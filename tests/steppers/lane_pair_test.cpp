@@ -13,19 +13,20 @@
 #include "support/slopes.hpp"
 #include "support/toy_systems.hpp"
 
-// Steps in all lanes at once, by each method that has lanes.
+// Steps in all SIMD lanes at once, by each method that has lanes.
 
 using namespace popflow;
 
 namespace {
 
-/// dx/dt = rate x, each lane with a rate of its own.
+/// Formulas of dx/dt = rate x; each lane has its own rate.
 void decay(const LaneSizes& /*sizes*/, const double* of, const double* x, double* out) {
   for (std::size_t l = 0; l < kLanes; ++l) out[l] = of[l] * x[l];
 }
 const LaneFormulas kDecay{.sizes = {1, 1}, .flow = decay};
 
-/// A pendulum: x0' = x1, x1' = -sin x0 by its Taylor polynomial, which needs no C library.
+/// A pendulum, x0' = x1 and x1' = -sin x0, with a Taylor polynomial instead of the C library's
+/// sine.
 template <class Number>
 void pendulum(const Number& x, const Number& y, Number& dx, Number& dy) {
   const Number square = x * x;
@@ -61,14 +62,14 @@ std::vector<const FlowMethod*> methods_with_lanes() {
 
 bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
-/// By what Dormand and Prince's method of order five multiplies x in a step, z = h rate.
+/// Returns the factor by which a dopri5 step multiplies x, for z = h rate.
 double growth(double z) {
   return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4 * (1 + z / 5 * (1 + z / 5)))));
 }
 
 }  // namespace
 
-TEST_CASE("the methods with lanes are rows of the table", "[fast][steppers][lanes]") {
+TEST_CASE("the methods with lanes are dopri5, fehlberg78 and verner8", "[fast][steppers][lanes]") {
   std::vector<std::string_view> names;
   for (const FlowMethod* method : methods_with_lanes()) {
     names.push_back(method->name);
@@ -77,10 +78,10 @@ TEST_CASE("the methods with lanes are rows of the table", "[fast][steppers][lane
   CHECK(names == std::vector<std::string_view>{"dopri5", "fehlberg78", "verner8"});
 }
 
-TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length by its error",
+TEST_CASE("lanes take dopri5's steps and choose the next step size by the error",
           "[fast][steppers][lanes]") {
   const auto steps = flow_method("dopri5").make_lanes(kDecay, ErrorNorm::largest);
-  // Errors from far below the tolerance to far above it.
+  // Errors range from far below the tolerance to far above it.
   for (int power = -6; power <= 1; ++power) {
     for (std::size_t l = 0; l < kLanes; ++l) {
       steps->of.at(0, l) = -std::pow(10.0, power) * (1 + static_cast<double>(l) / 2);
@@ -101,12 +102,12 @@ TEST_CASE("lanes take a step of Dormand and Prince's, and choose the next length
   }
 }
 
-TEST_CASE("lanes take and reject the steps of a trajectory alone, to the same bits",
+TEST_CASE("lanes take and reject the same steps as single trajectories, bit for bit",
           "[fast][steppers][lanes]") {
   for (const FlowMethod* method : methods_with_lanes())
     for (const ErrorNorm norm : {ErrorNorm::largest, ErrorNorm::rms}) {
       const auto lanes = method->make_lanes(kPendula, norm);
-      // Two steps, of which the second begins with a slope that is known, or was rejected.
+      // Two steps: the second one starts with a known slope, or repeats a rejected step.
       for (std::size_t l = 0; l < kLanes; ++l) {
         lanes->x.at(0, l) = 1 + 0.05 * static_cast<double>(l);
         lanes->x.at(1, l) = 0.3;
@@ -143,7 +144,7 @@ TEST_CASE("lanes take and reject the steps of a trajectory alone, to the same bi
           CHECK(trial.finite);
           CHECK(trial.accepted == (error <= 1));
           for (const std::size_t i : {0, 1}) CHECK(same(lanes->x_new.at(i, l), x_new[l][i]));
-          // The power in lanes is within 1e-14.
+          // The power function in lanes is accurate to 1e-14.
           CHECK(lanes->factor.at(0, l) * h == Approx(trial.next).epsilon(2e-14).margin(0));
           taken.at(0, l) = trial.accepted ? 1 : 0;
           accepted += trial.accepted ? 1 : 0;
@@ -165,9 +166,9 @@ TEST_CASE("lanes take and reject the steps of a trajectory alone, to the same bi
     }
 }
 
-TEST_CASE("methods have their order in lanes", "[fast][steppers][lanes]") {
+TEST_CASE("methods have the same order in lanes", "[fast][steppers][lanes]") {
   for (const FlowMethod* method : methods_with_lanes()) {
-    // By many short steps.
+    // Integrates by many short steps.
     const auto reached = [&](double h, int steps) {
       const auto lanes = method->make_lanes(kPendula, ErrorNorm::largest);
       for (std::size_t l = 0; l < kLanes; ++l) {
@@ -197,7 +198,7 @@ TEST_CASE("methods have their order in lanes", "[fast][steppers][lanes]") {
   }
 }
 
-TEST_CASE("a lane that is not finite has no finite error, and no factor out of bounds",
+TEST_CASE("a non-finite lane has a non-finite error, and a step factor within its bounds",
           "[fast][steppers][lanes]") {
   for (const FlowMethod* method : methods_with_lanes())
     for (const ErrorNorm norm : {ErrorNorm::largest, ErrorNorm::rms}) {

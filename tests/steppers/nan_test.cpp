@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<StateBlock> kBlocks = {{"first", 1, 1}, {"second", 1, 1}, {"third", 1, 1}};
 
-TEST_CASE("no finite block hides another's NaN", "[fast][steppers]") {
+TEST_CASE("a finite block does not hide another block's NaN", "[fast][steppers]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   Workers workers(1);
   const Tolerance tolerance(kBlocks, 1e-6, 1e-6);

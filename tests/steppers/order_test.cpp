@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kEnd = 2;
 
-/// Slope of the least-squares line through (log x, log y).
+/// Returns the slope of the least-squares line through (log x, log y).
 double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   double sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -33,7 +33,8 @@ double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
 
 using Exact = std::function<double(double t)>;
 
-/// Largest error along `steps` equal steps, accepted or not.
+/// Returns the largest error along `steps` equal steps, whether the method would accept them or
+/// not.
 double error_of(const std::string& method, const System& system, const Exact& exact, int steps) {
   Workers workers(1);
   const Regime regime;
@@ -58,9 +59,9 @@ struct Case {
   std::string method;
   double order;
   int fewest_steps;
-  int most_steps;  ///< before rounding shows
-  /// Allowed for the slope. With coefficients up to 123 rounding makes a quarter of the error of
-  /// eight steps of verner8; its order conditions are tested by themselves.
+  int most_steps;  ///< rounding shows with more steps
+  /// Tolerance of the slope. verner8 has coefficients up to 123, so rounding makes up a quarter of
+  /// its error with eight steps; verner8_test.cpp checks its order conditions.
   double margin = 0.4;
 };
 

@@ -39,7 +39,7 @@ TEST_CASE("splitting converges at first order", "[fast][steppers]") {
   }
 }
 
-TEST_CASE("splitting gives exact zeros that stay", "[fast][steppers]") {
+TEST_CASE("splitting gives exact zeros, which stay zero", "[fast][steppers]") {
   const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4", "euler");
   INFO(method);
   const double zero_from = std::log((1 - kTarget + kLambda) / (kLambda - kTarget));
@@ -49,13 +49,13 @@ TEST_CASE("splitting gives exact zeros that stay", "[fast][steppers]") {
   CHECK(reached(method, 0.01, 5) == 0);
 }
 
-TEST_CASE("splitting needs its step", "[fast][steppers]") {
+TEST_CASE("splitting needs a step size", "[fast][steppers]") {
   const ToySystem system(lasso(1, 0.2, 0.5));
   Workers workers(1);
   CHECK_THROWS_WITH(FlowDriver(system, workers, {}), Catch::Contains("--dt"));
 }
 
-TEST_CASE("adaptive splitting keeps its tolerance and the zeros", "[fast][steppers]") {
+TEST_CASE("adaptive splitting meets its tolerance, and zeros stay zero", "[fast][steppers]") {
   const std::string method =
       GENERATE("dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4", "rk4", "euler");
   INFO(method);
@@ -88,10 +88,9 @@ TEST_CASE("adaptive splitting keeps its tolerance and the zeros", "[fast][steppe
   }
 }
 
-TEST_CASE("adaptive splitting takes no entry beyond zero by more than its tolerance",
-          "[fast][steppers]") {
-  // Many entries, which come to zero one after another: some of them in a step whose half steps
-  // take them there while the whole step does not.
+TEST_CASE("adaptive splitting overshoots zero by no more than its tolerance", "[fast][steppers]") {
+  // Many entries reach zero one after another. In some steps the two half steps reach zero and the
+  // whole step does not.
   Toy toy = lasso(1, kTarget, kLambda);
   toy.estimates_error = true;
   toy.start.clear();
@@ -111,11 +110,11 @@ TEST_CASE("adaptive splitting takes no entry beyond zero by more than its tolera
   running = &driver;
   REQUIRE(driver.advance(6).kind == Outcome::Kind::reached);
   CHECK(lowest > -2e-6);
-  // Entries that start below the penalty come to rest.
+  // All entries start below the penalty and come to rest at zero.
   CHECK(std::count(driver.state().begin(), driver.state().end(), 0.0) == 5000);
 }
 
-TEST_CASE("a blow-up between two thresholds is found", "[fast][steppers]") {
+TEST_CASE("a blow-up between two proximal maps is found", "[fast][steppers]") {
   const std::string method = GENERATE("dopri5", "bulirsch_stoer", "rk4");
   INFO(method);
   Toy toy = square(1);

@@ -1,4 +1,4 @@
-// fehlberg78's extension against steps of the method itself.
+// Dense output of fehlberg78 compared with steps of the method itself.
 
 #include <cmath>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace popflow::test {
 namespace {
 
-/// A step from t with its dense output, and the same interval by shorter steps.
+/// A step from t with its dense output, and shorter steps over the same interval.
 class Steps {
  public:
   Steps(const Toy& toy, double t, double tolerance)
@@ -27,7 +27,7 @@ class Steps {
     system_.start(x_);
   }
 
-  /// Could it be extended?
+  /// Takes a step; returns whether it has dense output.
   bool take(double h) {
     h_ = h;
     whole_->attempt(x_, t_, h, x_new_);
@@ -36,9 +36,10 @@ class Steps {
     spent_ = rhs_.evaluations() - before;
     return extended;
   }
-  /// Right-hand sides that the last extension took.
+  /// Returns the number of right-hand sides that the last dense output took.
   [[nodiscard]] std::int64_t spent() const { return spent_; }
-  /// The largest difference between the extension and steps of the method from the same point.
+  /// Returns the largest difference between dense output and steps of the method from the same
+  /// point.
   double difference() {
     double worst = 0;
     for (double part = 0.05; part < 1; part += 0.05) {
@@ -64,7 +65,7 @@ class Steps {
   std::int64_t spent_ = 0;
 };
 
-/// Nonlinear, and driven by time.
+/// Returns a nonlinear pendulum with a force that depends on time.
 Toy pendulum() {
   Toy toy;
   toy.start = {1, 0.5};
@@ -77,7 +78,7 @@ Toy pendulum() {
 
 }  // namespace
 
-TEST_CASE("fehlberg78's extension errs by the eighth power of a step, as its steps' estimate does",
+TEST_CASE("the error of fehlberg78's dense output is of order 8, like its error estimate",
           "[fast][steppers]") {
   for (const Toy& toy : {oscillator(), pendulum()})
     for (const double h : {0.8, 0.57, 0.4, 0.28, 0.2}) {
@@ -90,7 +91,7 @@ TEST_CASE("fehlberg78's extension errs by the eighth power of a step, as its ste
     }
 }
 
-TEST_CASE("fehlberg78's extension takes the fewer right-hand sides, the less it is to tell",
+TEST_CASE("fehlberg78's dense output takes fewer right-hand sides for larger tolerances",
           "[fast][steppers]") {
   std::int64_t before = 0;
   for (const double tolerance : {1e-2, 1e-4, 1e-6, 1e-8}) {
@@ -103,11 +104,10 @@ TEST_CASE("fehlberg78's extension takes the fewer right-hand sides, the less it 
   CHECK(before > 1 + 4 + 1);
 }
 
-TEST_CASE("a step that is too long for fehlberg78's extension is known as such",
-          "[fast][steppers]") {
+TEST_CASE("steps too long for fehlberg78's dense output are recognised", "[fast][steppers]") {
   Steps sweeps(oscillator(), 0.3, 1e-8);
   CHECK(!sweeps.take(4));
-  // The sweeps come to an end, but at a polynomial that lacks too much.
+  // The sweeps converge, but to a polynomial that is not accurate enough.
   Toy wave;
   wave.start = {0};
   wave.rhs = [](auto, double t, auto out) { out[0] = std::cos(3 * t); };

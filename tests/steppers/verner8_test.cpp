@@ -1,4 +1,4 @@
-// The tableau of verner8 fulfils the conditions of its orders.
+// The tableau of verner8 satisfies the conditions of its orders.
 
 #include "steppers/verner8_tableau.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kStages = 13;
 using Column = std::array<double, kStages>;
 
-/// The matrix of coefficients times a column.
+/// Returns the matrix of coefficients times a column.
 Column times_coefficients(const Column& x) {
   Column product = {};
   std::size_t stage = 1;
@@ -33,17 +33,17 @@ double dot(const boost::array<double, kStages>& weights, const Column& x) {
   return sum;
 }
 
-/// Entry by entry.
+/// Returns the product entry by entry.
 Column product(const Column& a, const Column& b) {
   Column ab = a;
   for (std::size_t i = 0; i < kStages; ++i) ab[i] *= b[i];
   return ab;
 }
 
-// Coefficients up to 123, weighed by up to 32: of sums of order 1 so much is their rounding.
+// Rounding of sums of order 1 with coefficients up to 123 and weights up to 32.
 constexpr double kRounding = 1e-12;
 
-TEST_CASE("verner8 has stages where its coefficients lead", "[fast][steppers]") {
+TEST_CASE("verner8's stage times are the row sums of its coefficients", "[fast][steppers]") {
   Column ones;
   ones.fill(1);
   const Column places = times_coefficients(ones);
@@ -54,7 +54,7 @@ TEST_CASE("verner8 has stages where its coefficients lead", "[fast][steppers]") 
 TEST_CASE("verner8 is of order 8, and its error estimate of order 7", "[fast][steppers]") {
   Column c;
   for (std::size_t i = 0; i < kStages; ++i) c[i] = verner8::kPlaces[i];
-  Column bushy, tall;  // c^(order - 1), A^(order - 1) 1
+  Column bushy, tall;  // c^(order - 1) and A^(order - 1) 1
   bushy.fill(1);
   tall.fill(1);
   double factorial = 1;
@@ -62,7 +62,7 @@ TEST_CASE("verner8 is of order 8, and its error estimate of order 7", "[fast][st
     factorial *= order;
     const double of_bushy = dot(verner8::kWeights, bushy) - 1.0 / order;
     const double of_tall = dot(verner8::kWeights, tall) - 1 / factorial;
-    // b (c^(k - 1) A c^l), with l + k + 1 = order: trees that branch once.
+    // Trees with one branching: b (c^(k - 1) A c^l) with l + k + 1 = order.
     double mixed = 0;
     for (int l = 1; l + 1 < order; ++l) {
       Column power;
@@ -78,13 +78,13 @@ TEST_CASE("verner8 is of order 8, and its error estimate of order 7", "[fast][st
       CHECK(std::abs(of_tall) < kRounding);
       CHECK(mixed < kRounding);
     } else {
-      CHECK(std::abs(of_tall) > 1e-9);  // it is not of order 9
+      CHECK(std::abs(of_tall) > 1e-9);  // the order is not 9
     }
     if (order <= 7) {
       CHECK(std::abs(dot(verner8::kErrorWeights, bushy)) < kRounding);
       CHECK(std::abs(dot(verner8::kErrorWeights, tall)) < kRounding);
     }
-    // Also where the slope depends on time alone does the estimate see the error.
+    // The error estimate does not vanish where the slope depends on time alone.
     if (order == 8) CHECK(std::abs(dot(verner8::kErrorWeights, bushy)) > 1e-6);
     bushy = product(bushy, c);
     tall = times_coefficients(tall);

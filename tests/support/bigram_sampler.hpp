@@ -16,7 +16,7 @@ struct Sample {
   Eigen::Index target = 0;
 };
 
-/// Loss of the model on one sample, and its gradient. Columns of A other than the query's have zero
+/// Loss of the model on one sample, and its gradient. Only the query's column of A has a nonzero
 /// gradient.
 struct SampleLoss {
   double loss = 0;       ///< 1/2 |e_y - V X a_k|^2

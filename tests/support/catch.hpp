@@ -1,7 +1,7 @@
 #pragma once
 
-// Catch2 2 consists of one header, version 3 of a library with many; the build defines which one is
-// installed.
+// Catch2 version 2 is one header; version 3 is a library with many headers. The build defines which
+// version is installed.
 #ifdef POPFLOW_CATCH2_2
 #include <catch2/catch.hpp>
 #else

@@ -89,7 +89,7 @@ void ContextSampler::enumerate(
     const std::function<void(const Sample&, double probability)>& visit) const {
   for (Index c = 0; c < problem_.classes(); ++c) {
     VectorXd counts = VectorXd::Zero(problem_.tokens());
-    // Visits all counts of tokens l, l+1, ... that sum to `left`.
+    // Visits all counts of tokens l, l+1, ... with the sum `left`.
     const std::function<void(Index, int, double)> place = [&](Index l, int left, double log_p) {
       if (l + 1 == counts.size()) {
         counts[l] = left;

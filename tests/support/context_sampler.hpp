@@ -40,8 +40,7 @@ class ContextSampler {
   int length_;
 };
 
-/// Loss and gradient derived directly from the loss by the chain rule, with the attention's whole
-/// Jacobian.
+/// Loss and gradient by the chain rule from the loss, with the attention's full Jacobian.
 SampleLoss sample_loss(const Sample& sample, const Parameters& at, const Variant& variant);
 
 }  // namespace popflow::joma_joint::test

@@ -13,17 +13,17 @@
 
 namespace popflow::test {
 
-/// A System of many entries that start at 0, for tests of blocks. Each entry has its own slope,
-/// with rates over four decades in no order, and passes the same level. A test adds the event, and
-/// the interaction of the entries, if any.
+/// System with many entries that start at 0, for tests of blocks. Each entry has its own slope,
+/// with rates over four decades in random order; all entries pass the same level. Tests add an
+/// event and, if needed, an interaction of the entries.
 class Decades : public System, public Events, public Separable {
  public:
   struct Of {
     std::size_t entries;
-    double slowest;  ///< rate
+    double slowest;  ///< smallest rate
     double level;
     EventInfo event;
-    bool in_blocks;  ///< whether it is Separable
+    bool in_blocks;  ///< whether the system is Separable
   };
   explicit Decades(const Of& of) : level_(of.level), in_blocks_(of.in_blocks) {
     info_.name = "decades";

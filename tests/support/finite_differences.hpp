@@ -4,8 +4,8 @@
 
 namespace popflow::test {
 
-/// df/dh at h = 0 by the central formula of order four; exact up to rounding if f is a polynomial
-/// of degree at most four. f may return a number or a matrix.
+/// Returns df/dh at h = 0 by central differences of order four, which are exact up to rounding for
+/// polynomials of degree at most four. f may return a number or a matrix.
 template <class F>
 auto derivative(F&& f, double h) {
   const auto near = (f(h) - f(-h)).eval();
@@ -13,7 +13,7 @@ auto derivative(F&& f, double h) {
   return ((8 * near - far) / (12 * h)).eval();
 }
 
-/// The gradient of a scalar function at x.
+/// Returns the gradient of a scalar function at x.
 template <class F>
 Eigen::VectorXd gradient(F&& f, const Eigen::VectorXd& x, double h) {
   Eigen::VectorXd result(x.size());
@@ -28,7 +28,7 @@ Eigen::VectorXd gradient(F&& f, const Eigen::VectorXd& x, double h) {
   return result;
 }
 
-/// The Jacobian of a vector function at x: (i,j) = df_i/dx_j.
+/// Returns the Jacobian of a vector function at x: (i,j) = df_i/dx_j.
 template <class F>
 Eigen::MatrixXd jacobian(F&& f, const Eigen::VectorXd& x, double h) {
   Eigen::MatrixXd result(f(x).size(), x.size());

@@ -7,7 +7,7 @@
 
 namespace popflow::test {
 
-/// Floor that a system declares for an observable; 0 if it has none.
+/// Returns the floor that a system declares for an observable; 0 if there is none.
 inline double floor_of(const System& system, const std::string& observable) {
   const auto& all = system.info().observables;
   const auto found = std::find_if(

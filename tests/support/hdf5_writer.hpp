@@ -9,7 +9,7 @@
 
 namespace popflow::test {
 
-/// Writes plain HDF5 files, as a user's own script would: datasets and attributes, no scales.
+/// Writes plain HDF5 files like a user's own script: datasets and attributes, without scales.
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path)

@@ -12,7 +12,7 @@
 
 namespace popflow::joma::test {
 
-/// The flow by its definition, on v itself (node, token), for comparison.
+/// The flow by its definition on v itself (node, token).
 struct Flow {
   bool target = false;
   std::string attention = "exp";
@@ -49,7 +49,7 @@ struct Flow {
   }
 };
 
-/// A System made from words, and the Flow to which it must agree.
+/// System made from words of a command line, and the Flow with which it must agree.
 struct Case : popflow::test::Built {
   explicit Case(std::vector<std::string> words, unsigned threads = 1)
       : Built({"joma", std::move(words)}, threads) {
@@ -59,7 +59,7 @@ struct Case : popflow::test::Built {
   }
   [[nodiscard]] const Joma& joma() const { return dynamic_cast<const Joma&>(*system); }
   [[nodiscard]] bool reduced() const { return config.own.word("coordinates") == "reduced"; }
-  /// The recorded field at a state.
+  /// Returns the recorded field v at a state.
   [[nodiscard]] Eigen::MatrixXd v(std::span<const double> x) const {
     Matrix out(flow.goal.rows(), flow.goal.cols());
     system->field("v", x, 0, [&](std::size_t first, std::span<const double> values) {
@@ -76,8 +76,8 @@ struct Case : popflow::test::Built {
   Flow flow;
 };
 
-/// Draws the leaves of a binary latent tree with symmetric edges from the root down, by its
-/// definition: a child differs from its parent with probability (1 - rho)/2.
+/// Draws the leaves of a binary latent tree with symmetric edges from the root down: a child
+/// differs from its parent with probability (1 - rho)/2.
 inline std::vector<bool> draw_leaves(int depth, double rho, RandomStream& random) {
   std::vector<bool> level = {random.uniform() < 0.5};
   for (int i = 0; i < depth; ++i) {

@@ -11,7 +11,7 @@ namespace popflow::test {
 
 using Subjects = std::vector<std::unique_ptr<Subject>>;
 
-/// Flows of the Systems, to be integrated side by side.
+/// Returns flows of the systems, to be integrated in SIMD lanes.
 inline std::vector<FlowLanes::Flow> flows_of(const Subjects& subjects,
                                              const FlowDriver::Options& options = {}) {
   std::vector<FlowLanes::Flow> flows;
@@ -19,7 +19,7 @@ inline std::vector<FlowLanes::Flow> flows_of(const Subjects& subjects,
   return flows;
 }
 
-/// State as numbers, to be compared bit by bit.
+/// Returns a driver's state as numbers, to be compared bit by bit.
 inline std::vector<double> numbers(const Driver& driver) {
   return {driver.state().begin(), driver.state().end()};
 }

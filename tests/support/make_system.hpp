@@ -11,7 +11,7 @@ inline RunConfig parse(const std::string& system, const std::vector<std::string>
   return parse_run(systems().info(system), words);
 }
 
-/// Makes the System of a configuration, as an experiment would.
+/// Makes the system of a configuration, as an experiment would.
 inline Made make_system(const RunConfig& config, Workers& workers) {
   return popflow::make_system(config, systems(), workers);
 }

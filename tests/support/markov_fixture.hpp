@@ -16,7 +16,8 @@ struct PQ {
   double p = 0, q = 0;
 };
 
-/// Correlated either way, lopsided either way, nearly independent, nearly frozen.
+/// Chains with correlation of either sign, lopsided either way, nearly independent, and nearly
+/// frozen.
 inline const std::vector<PQ> kChains = {{0.2, 0.3},   {0.7, 0.8},  {0.663, 0.872}, {0.9, 0.05},
                                         {0.02, 0.6},  {0.4, 0.4},  {0.5, 0.499},   {0.999, 0.998},
                                         {1e-6, 1e-4}, {0.35, 0.75}};
@@ -54,7 +55,7 @@ inline std::map<std::string, double> observe(const System& system, const Eigen::
   return named;
 }
 
-/// The recorded b.
+/// Returns the recorded b.
 inline double recorded_bias(const System& system, const Eigen::VectorXd& x) {
   double bias = 0;
   system.field("b", numbers_of(x), 0,
@@ -62,7 +63,7 @@ inline double recorded_bias(const System& system, const Eigen::VectorXd& x) {
   return bias;
 }
 
-/// A run from the system's start.
+/// A run from the system's start to a time.
 struct Run {
   Run(const Markov& system, double end, FlowDriver::Options options = {})
       : workers(1), driver(system, workers, std::move(options)) {

@@ -14,11 +14,11 @@ struct PairLoss {
   Eigen::Vector3d by = Eigen::Vector3d::Zero();
 };
 
-/// -log Pr(next | now) of the model at (e, w, b), derived directly from its logit.
+/// Returns -log Pr(next | now) of the model at (e, w, b), derived directly from its logit.
 PairLoss pair_loss(int now, int next, const Eigen::Vector3d& at);
 
-/// Draws sequences of the chain directly from its definition: x_0 from the stationary distribution,
-/// then symbol by symbol.
+/// Draws sequences of the chain by its definition: x_0 from the stationary distribution, then
+/// symbol by symbol.
 class ChainSampler {
  public:
   ChainSampler(double p, double q) : p_(p), q_(q) {}
@@ -33,7 +33,7 @@ class ChainSampler {
   double p_, q_;
 };
 
-/// Mean over the transitions of a sequence.
+/// Returns the mean over the transitions of a sequence.
 PairLoss sequence_loss(const std::vector<int>& sequence, const Eigen::Vector3d& at);
 
 }  // namespace popflow::markov::test

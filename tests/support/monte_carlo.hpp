@@ -20,22 +20,21 @@ namespace popflow::test {
 #endif
 #endif
 
-/// Fraction, in tenths, of the repetitions that a Monte-Carlo test makes. Sanitizers check the
-/// behaviour of each repetition, and slow the test down; the statistics are left to the release
-/// build.
+/// Fraction, in tenths, of the repetitions that a Monte-Carlo test makes. Sanitizers check each
+/// repetition and slow the test down; the release build checks the statistics.
 #ifdef POPFLOW_SANITIZED
 inline constexpr int kOfTen = 1;
 #else
 inline constexpr int kOfTen = 10;
 #endif
 
-/// Number of repetitions to make, out of `full`.
+/// Returns the number of repetitions to make, out of `full`.
 template <class Count>
 constexpr Count repetitions(Count full) {
   return full / 10 * kOfTen;
 }
 
-/// Factor by which standard errors grow compared with all repetitions.
+/// Factor by which standard errors are larger than with all repetitions.
 inline const double kWiderErrors = std::sqrt(10.0 / kOfTen);
 
 /// Mean of independent draws of a vector, with the standard error of each component (Welford).
@@ -55,7 +54,7 @@ class SampleMean {
   [[nodiscard]] Eigen::VectorXd standard_error() const {
     return (squares_ / ((count_ - 1) * count_)).cwiseSqrt();
   }
-  /// Largest distance of a component from its expected value, in standard errors.
+  /// Returns the largest distance of a component from its expected value, in standard errors.
   [[nodiscard]] double worst_z(const Eigen::VectorXd& expected) const {
     return (mean_ - expected).cwiseAbs().cwiseQuotient(standard_error()).maxCoeff();
   }
@@ -65,7 +64,8 @@ class SampleMean {
   Eigen::VectorXd mean_, squares_;
 };
 
-/// Weighted sum at x of the sampled gradients first, first + 1, ... of a stream for tests.
+/// Returns the weighted sum at x of the sampled gradients first, first + 1, ... of a stream for
+/// tests.
 inline Eigen::VectorXd sampled(const System& system, const Eigen::VectorXd& x, std::uint64_t first,
                                const std::vector<double>& weights) {
   Eigen::VectorXd out = Eigen::VectorXd::Zero(x.size());

@@ -18,7 +18,7 @@
 
 namespace popflow::test {
 
-/// Result of a program: how it ended, and its output.
+/// Exit code, signal and output of a program.
 struct Finished {
   int code = -1;   ///< exit code; -1 if a signal ended it
   int signal = 0;  ///< the signal that ended it; 0 if none
@@ -28,19 +28,20 @@ struct Finished {
 
 /// Environment in which a program runs.
 struct Surroundings {
-  std::string folder = {};  ///< working folder; empty: this process's own
-  std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to this process's
-                                                                      ///< environment
-  std::string out = {};  ///< file for standard output instead of Finished::out
+  std::string folder = {};  ///< working folder; if empty, this process's own
+  /// Variables added to this process's environment.
+  std::vector<std::pair<std::string, std::string>> environment = {};
+  std::string out = {};  ///< file for standard output, instead of Finished::out
 };
 
-/// A running program. Its output goes to files, so that no full pipe can block it.
+/// A running program. Its output goes to files, since a full pipe would block it.
 class Program {
  public:
   Program(const std::string& binary, const std::vector<std::string>& args,
           const Surroundings& surroundings = {}) {
     const std::string out = surroundings.out.empty() ? scratch_.file("out") : surroundings.out;
-    // Prepared before the fork: the child of a multi-threaded process may do little except exec.
+    // Arguments are prepared before the fork: the child of a multi-threaded process may do little
+    // before exec.
     std::vector<char*> words = {const_cast<char*>(binary.c_str())};
     for (const auto& arg : args) words.push_back(const_cast<char*>(arg.c_str()));
     words.push_back(nullptr);
@@ -94,7 +95,7 @@ class Program {
   pid_t process_ = -1;
 };
 
-/// Path of the program under test; nothing if the tests run without it.
+/// Returns the path of the program under test; nothing if the tests run without it.
 inline std::optional<std::string> popflow_binary() {
   const char* path = std::getenv("POPFLOW_BINARY");
   if (path == nullptr || *path == '\0') return std::nullopt;

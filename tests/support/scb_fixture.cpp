@@ -13,13 +13,13 @@ namespace popflow::scb::test {
 
 namespace {
 
-/// Thread pool of all systems here: three threads, so that work is shared even on small machines.
+/// Thread pool of all systems in these tests: three threads share the work even on small machines.
 Workers& pool() {
   static Workers workers(3);
   return workers;
 }
 
-/// diag(mu) - mu mu'.
+/// Returns diag(mu) - mu mu'.
 Eigen::MatrixXd covariance(const Eigen::VectorXd& mu) {
   Eigen::MatrixXd sigma = -mu * mu.transpose();
   sigma.diagonal() += mu;
@@ -166,7 +166,7 @@ Eigen::MatrixXd recorded_field(const Scb& system, const std::string& name, const
   if (std::find(fields.begin(), fields.end(), name) == fields.end())
     throw std::invalid_argument("no field " + name);
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> field(rows, columns);
-  std::atomic<std::size_t> count = 0;  // pieces arrive from several threads
+  std::atomic<std::size_t> count = 0;  // pieces come from several threads
   system.field(name, {view(x), regime}, t, [&](std::size_t first, std::span<const double> values) {
     std::copy(values.begin(), values.end(), field.data() + first);
     count += values.size();
@@ -252,7 +252,7 @@ Eigen::VectorXd random_state(const Scb& system, double size, std::uint64_t seed)
 
 namespace {
 
-/// A wrong flow may need infinitely many steps: fail instead.
+/// Limits the number of steps, so that a wrong flow fails instead of running forever.
 FlowDriver::Options limited(FlowDriver::Options options) {
   constexpr std::int64_t kMaxSteps = 400'000;
   options.max_steps = std::min(options.max_steps, kMaxSteps);

@@ -11,7 +11,7 @@
 
 namespace popflow::test {
 
-/// A new empty folder that is removed with its contents.
+/// New empty folder that is removed with its contents.
 class ScratchFolder {
  public:
   ScratchFolder() {

@@ -7,8 +7,8 @@
 
 #include "support/scb_fixture.hpp"
 
-/// Integrates the signal equations by an independent classical Runge-Kutta method, with steps so
-/// small that only rounding errors are left: a reference independent of the program.
+/// Integrates the signal equations by a classical Runge-Kutta method. Steps are so small that only
+/// rounding errors remain: a reference independent of the program.
 namespace popflow::scb::test {
 
 class SignalModel {
@@ -27,7 +27,7 @@ class SignalModel {
             attention_rate_ * (PV - VV * A)};
   }
 
-  /// One step of length h.
+  /// Takes one step of length h.
   [[nodiscard]] Point step(const Point& p, double h) const {
     const Point a = velocity(p);
     const Point b = velocity(p + h / 2 * a);
@@ -36,15 +36,15 @@ class SignalModel {
     return p + h / 6 * (a + 2 * b + 2 * c + d);
   }
 
-  /// From p over a time, in steps of at most h.
+  /// Integrates from p over a time, in steps of at most h.
   [[nodiscard]] Point flow(Point p, double time, double h) const {
     const double steps = std::ceil(time / h);
     for (double i = 0; i < steps; ++i) p = step(p, time / steps);
     return p;
   }
 
-  /// First time, from `from` on, at which a function of (signal_V, signal_A) is not negative; found
-  /// by steps of h, then by bisection of one step.
+  /// Returns the first time after `from` at which a function of (signal_V, signal_A) is not
+  /// negative, found by steps of h and bisection of one step.
   [[nodiscard]] double first_time(const std::function<double(double, double)>& of_signals,
                                   double from, double h) const {
     const auto of = [&](const Point& p) { return of_signals(signal_V(p), p[2]); };

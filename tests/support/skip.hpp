@@ -7,21 +7,22 @@
 
 namespace popflow::test {
 
-/// Whether a test case of this program has been skipped. (Catch2 supports skipping only from
+/// Returns whether a test case of this program was skipped. (Catch2 supports skipping only from
 /// version 3.3 on.)
 inline bool& was_skipped() {
   static bool skipped = false;
   return skipped;
 }
 
-/// Records that a test case, or the rest of it, cannot be checked here: main() reports it to CTest.
+/// Records that (the rest of) a test case cannot be checked on this machine; main() reports this to
+/// CTest.
 inline void note_skip(const std::string& reason) {
   was_skipped() = true;
   std::cout << "skipped: " << reason << std::endl;
 }
 
-/// Whether skipping is forbidden. In continuous integration everything that scripts/setup installs
-/// is present, so a test that lacks some of it must fail.
+/// Returns whether skipping is forbidden. Continuous integration has everything that scripts/setup
+/// installs, so a test that lacks something must fail.
 inline bool must_not_skip() {
   const char* const ci = std::getenv("CI");
   const char* const strict = std::getenv("POPFLOW_NO_SKIPS");

@@ -6,7 +6,7 @@
 
 namespace popflow::test {
 
-/// Slope of a straight line fitted to (x, y) by least squares.
+/// Returns the slope of a straight line fitted to (x, y) by least squares.
 inline double slope(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() != y.size() || x.size() < 2) throw std::invalid_argument("no line to fit");
   const auto n = static_cast<double>(x.size());
@@ -20,7 +20,7 @@ inline double slope(const std::vector<double>& x, const std::vector<double>& y) 
   return (n * sxy - sx * sy) / (n * sxx - sx * sx);
 }
 
-/// Slope of a fit to (log x, log y): the order p of y ~ x^p.
+/// Returns the slope of a fit to (log x, log y): the order p of y ~ x^p.
 inline double log_log_slope(std::vector<double> x, std::vector<double> y) {
   for (double& value : x) value = std::log(value);
   for (double& value : y) value = std::log(value);

@@ -6,7 +6,7 @@
 
 namespace popflow::test {
 
-/// Path of a file of the project's sources, given its path in the project.
+/// Returns the full path of a file of the project's sources.
 inline std::string source_file(const std::string& path) {
   const char* folder = std::getenv("POPFLOW_SOURCE_DIR");
   if (folder == nullptr)

@@ -9,8 +9,8 @@ namespace popflow::topic::test {
 
 std::vector<Data> small_data() {
   return {
-      {4, 3, 2, 0.15, 0.1, 0.1},  // the usual masking
-      {4, 3, 2, 0.6, 0.3, 0.4},   // a heavy one
+      {4, 3, 2, 0.15, 0.1, 0.1},  // usual masking
+      {4, 3, 2, 0.6, 0.3, 0.4},   // heavy masking
       {3, 2, 1, 0.3, 0.2, 0.3},   // one topic per document
       {3, 2, 3, 0.3, 0.2, 0.3},   // all topics in every document
       {4, 1, 2, 0.3, 0.2, 0.3},   // one word per topic
@@ -42,7 +42,7 @@ std::unique_ptr<Topic> make_random(const Data& data, const Variant& variant, dou
   std::vector<double> x;
   for (const StateBlock& block : state_blocks(data, variant, 0.1))
     for (std::size_t i = 0; i < block.size; ++i) x.push_back(size * random.normal());
-  // Coefficients without an entry are 0, as in the program.
+  // Coefficients of kinds without entries are 0, as in the program.
   if (variant.train != Train::embedding) {
     if (data.words_per_topic == 1) x[same_topic] = 0;
     if (data.topics == 1) x[other_topic] = 0;
@@ -116,7 +116,7 @@ std::map<std::string, double> observe(const System& system, const std::vector<do
 
 namespace {
 
-/// Calls fill(i, j, entry) for every pair of words, 1-based, with the kind of the pair.
+/// Calls fill(i, j, entry) for every pair of words (numbered from 1) with the kind of the pair.
 template <class Entry>
 Eigen::MatrixXd by_kind(const Data& data, Entry same, Entry topic, Entry other) {
   const Eigen::Index v = data.words_per_topic;
@@ -148,7 +148,7 @@ Eigen::MatrixXd full_logit(const Data& data, const Logits<double>& logit) {
 Eigen::MatrixXd full_factor(const Data& data, const Subspaces<double>& factor) {
   const Eigen::Index v = data.words_per_topic;
   const Eigen::Index n = data.topics * v;
-  // Projections from their definition.
+  // Projections by their definition.
   Eigen::MatrixXd topic_means = Eigen::MatrixXd::Zero(n, n);
   for (Eigen::Index i = 0; i < n; ++i)
     for (Eigen::Index j = 0; j < n; ++j)

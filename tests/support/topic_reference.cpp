@@ -20,7 +20,7 @@ LossGradient nothing(const Matrices& at) {
   return {0, {Eigen::MatrixXd::Zero(size, size), Eigen::MatrixXd::Zero(size, size)}};
 }
 
-/// Returns all choices of `count` out of `n`.
+/// Returns all subsets of `count` out of `n`.
 std::vector<std::vector<Eigen::Index>> choices(Eigen::Index n, Eigen::Index count) {
   std::vector<std::vector<Eigen::Index>> all;
   std::vector<bool> chosen(static_cast<std::size_t>(n), false);
@@ -41,7 +41,7 @@ std::vector<Eigen::Index> words_of(const std::vector<Eigen::Index>& topics, Eige
   return words;
 }
 
-/// Frequencies in an infinitely long document: unselected words and kept ones, random ones, masks.
+/// Frequencies in an infinitely long document: unselected and kept words, random words, masks.
 Eigen::VectorXd frequencies(const Data& data, const std::vector<Eigen::Index>& topics) {
   const Eigen::Index n = data.topics * data.words_per_topic;
   const std::vector<Eigen::Index> words = words_of(topics, data.words_per_topic);

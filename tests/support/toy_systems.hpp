@@ -12,8 +12,8 @@
 
 namespace popflow::test {
 
-/// A System assembled from functions, for tests of drivers and steppers. The System lacks every
-/// capability that is left empty.
+/// System made of functions, for tests of drivers and steppers. A function left empty is a
+/// capability that the system lacks.
 struct Toy {
   using Function = std::function<void(StateView x, double t, std::span<double> out)>;
 
@@ -22,7 +22,7 @@ struct Toy {
   double scale = 1;  ///< natural size of all entries
   std::vector<EventInfo> events = {};
   Function event_functions = {};
-  /// Row-major d(dx_i/dt)/dx_j, followed by the explicit time derivative.
+  /// Computes d(dx_i/dt)/dx_j in row-major order, and the explicit time derivative.
   std::function<void(std::span<const double> x, double t, std::span<double> j,
                      std::span<double> time_derivative)>
       jacobian = {};
@@ -31,11 +31,11 @@ struct Toy {
   bool estimates_error = false;  ///< whether steps of the proximal term have an error estimate
   std::size_t items = 0;         ///< number of items of one passage
   Function passage_functions = {};
-  Regime regime = {};  ///< of the start
+  Regime regime = {};  ///< regime of the start
   std::size_t switches = 0;
   Function switch_functions = {};
   std::function<void(std::span<double> x, std::span<double> regime, double t)> switch_regime = {};
-  /// Adds v_i of one sample with its weight.
+  /// Adds v_i of one sample times its weight.
   std::function<void(StateView x, RandomStream& random, double weight, std::span<double> out)>
       sample = {};
   std::function<double(StateView x, double t)> event_height = {};
@@ -132,7 +132,7 @@ class ToySystem : public System,
   Shape shape_;
 };
 
-/// One equation x' = f(x, t), with its Jacobian by finite differences.
+/// Returns one equation x' = f(x, t), with its Jacobian by finite differences.
 inline Toy one(double start, std::function<double(double x, double t)> f) {
   Toy toy;
   toy.start = {start};
@@ -145,7 +145,7 @@ inline Toy one(double start, std::function<double(double x, double t)> f) {
   return toy;
 }
 
-/// x'' = -x from (1, 0): x = cos t, y = -sin t.
+/// Returns x'' = -x from (1, 0): x = cos t, y = -sin t.
 inline Toy oscillator() {
   Toy toy;
   toy.start = {1, 0};
@@ -160,27 +160,27 @@ inline Toy oscillator() {
   return toy;
 }
 
-/// x' = -rate x: x0 e^(-rate t).
+/// Returns x' = -rate x: x0 e^(-rate t).
 inline Toy decay(double rate = 1, double start = 1) {
   return one(start, [rate](double x, double) { return -rate * x; });
 }
 
-/// x' = rate x: leaves a saddle at 0, and becomes non-finite in the end.
+/// Returns x' = rate x, which leaves a saddle at 0 and becomes non-finite in the end.
 inline Toy growth(double rate = 1, double start = 1) { return decay(-rate, start); }
 
-/// x' = x^2: 1 / (1/x0 - t), without bound at 1/x0.
+/// Returns x' = x^2: 1 / (1/x0 - t), which blows up at 1/x0.
 inline Toy square(double start) {
   return one(start, [](double x, double) { return x * x; });
 }
 
-/// x' = e^(x^2/2) sqrt(pi/2) from 0: erf(x/sqrt 2) = t, which blows up at t = 1, but so slowly that
-/// x is still below 10 when 1 - t rounds to zero.
+/// Returns x' = e^(x^2/2) sqrt(pi/2) from 0: erf(x/sqrt 2) = t. It blows up at t = 1, but so slowly
+/// that x is still below 10 when 1 - t rounds to zero.
 inline Toy slow_blow_up() {
   return one(0,
              [](double x, double) { return std::exp(x * x / 2) * std::sqrt(std::acos(-1) / 2); });
 }
 
-/// x' = sqrt(1 - t), which is NaN beyond t = 1: x(1) = 2/3.
+/// Returns x' = sqrt(1 - t), which is NaN beyond t = 1: x(1) = 2/3.
 inline Toy no_number_after_1() {
   Toy toy = one(0, [](double, double t) { return std::sqrt(1 - t); });
   toy.jacobian = [](auto, double t, auto, auto time_derivative) {
@@ -189,19 +189,20 @@ inline Toy no_number_after_1() {
   return toy;
 }
 
-/// x' is NaN everywhere.
+/// Returns x' = NaN everywhere.
 inline Toy no_number() {
   return one(1, [](double, double) { return std::numeric_limits<double>::quiet_NaN(); });
 }
 
-/// x' = 1 from 0 up to x = 1, and -size beyond: slides along 1 from t = 1 on.
+/// Returns x' = 1 from 0 up to x = 1, and -size beyond: x slides along 1 from t = 1 on.
 inline Toy slide(double size) {
   Toy toy = one(0, [size](double x, double) { return x < 1 ? 1 : -size; });
   toy.jacobian = [](auto, double, auto, auto) {};
   return toy;
 }
 
-/// x' = -x, y' = -rate (y - x) from (1, 0): fast towards y = x rate / (rate - 1), then slow.
+/// Returns x' = -x, y' = -rate (y - x) from (1, 0), which moves fast towards y = x rate / (rate -
+/// 1), then slowly.
 inline Toy stiff_pair(double rate) {
   Toy toy;
   toy.start = {1, 0};
@@ -217,7 +218,7 @@ inline Toy stiff_pair(double rate) {
   return toy;
 }
 
-/// x' = cos(t) x from 1: x = e^(sin t).
+/// Returns x' = cos(t) x from 1: x = e^(sin t).
 inline Toy driven() {
   Toy toy;
   toy.start = {1};
@@ -229,9 +230,9 @@ inline Toy driven() {
   return toy;
 }
 
-/// Gradient flow of (x - target)^2 / 2 + lambda |x|, the second term by its proximal map. From
-/// x0 > 0 with target < lambda: x = (target - lambda) + (x0 - target + lambda) e^(-t) until it is 0
-/// at t = log((x0 - target + lambda) / (lambda - target)), and 0 from then on.
+/// Returns the gradient flow of (x - target)^2 / 2 + lambda |x|, the second term by its proximal
+/// map. From x0 > 0 with target < lambda, x = (target - lambda) + (x0 - target + lambda) e^(-t)
+/// until it is 0 at t = log((x0 - target + lambda) / (lambda - target)), and 0 from then on.
 inline Toy lasso(double start, double target, double lambda) {
   Toy toy = one(start, [target](double x, double) { return target - x; });
   toy.proximal = [lambda](std::span<double> x, double dt) {
@@ -241,8 +242,8 @@ inline Toy lasso(double start, double target, double lambda) {
   return toy;
 }
 
-/// Quadratic loss (x - n)^2 / 2 with n normal of variance sigma^2: v = n - x, C = sigma^2. SGD is
-/// an autoregression, its SDE an Ornstein-Uhlenbeck process.
+/// Returns the quadratic loss (x - n)^2 / 2 with n normal of variance sigma^2: v = n - x, C =
+/// sigma^2. SGD is an autoregression, and its SDE an Ornstein-Uhlenbeck process.
 inline Toy noisy_quadratic(double start, double sigma) {
   Toy toy = decay(1, start);
   toy.sample = [sigma](auto x, RandomStream& random, double weight, auto out) {
@@ -251,7 +252,8 @@ inline Toy noisy_quadratic(double start, double sigma) {
   return toy;
 }
 
-/// v = (a + b n) x with n standard normal: C = b^2 x^2. The SDE is geometric Brownian motion.
+/// Returns v = (a + b n) x with n standard normal: C = b^2 x^2. Its SDE is geometric Brownian
+/// motion.
 inline Toy noisy_growth(double a, double b) {
   Toy toy = growth(a, 1);
   toy.sample = [a, b](auto x, RandomStream& random, double weight, auto out) {

@@ -1,4 +1,4 @@
-// Meaning of the words of --over.
+// Values of the axes that --over describes.
 
 #include "sweep/axis.hpp"
 
@@ -19,13 +19,13 @@ using Catch::Contains;
 using Numbers = std::vector<double>;
 
 Axes axes(const Args& words, const Sampling& sampling = {}, const std::string& system = "markov") {
-  // Parameters point into the tables of the configuration, which must outlive them.
+  // Parameters point into tables of the configuration, which must outlive them.
   static std::vector<std::unique_ptr<RunConfig>> kept;
   kept.push_back(std::make_unique<RunConfig>(sweep_of({}, system)));
   return parse_axes(words, *kept.back(), sampling);
 }
 
-/// The numbers of the only axis that a word makes.
+/// Returns the values of the single axis that a word defines.
 Numbers numbers(const std::string& word) {
   const Axes read = axes({word});
   REQUIRE(read.axes.size() == 1);
@@ -42,7 +42,7 @@ std::string refusal(const Args& words, const Sampling& sampling = {}) {
   return "(accepted)";
 }
 
-TEST_CASE("a list holds the values as the option takes them", "[fast][sweep]") {
+TEST_CASE("a list has the values in the option's format", "[fast][sweep]") {
   CHECK(numbers("w0=-1.9,0.25,1e-3,+2") == Numbers{-1.9, 0.25, 1e-3, 2});
   CHECK(numbers("w0=3") == Numbers{3});
   CHECK(numbers("batch-size=1,4,16") == Numbers{1, 4, 16});
@@ -54,15 +54,15 @@ TEST_CASE("a list holds the values as the option takes them", "[fast][sweep]") {
   CHECK(words.parameters[0].text(1) == "optimal");
 }
 
-TEST_CASE("files keep their dots, colons and escaped commas", "[fast][sweep]") {
+TEST_CASE("file names may contain dots, colons and escaped commas", "[fast][sweep]") {
   CHECK(axes({"text=../a.txt,b\\,c.txt,1:2:3"}).axes[0].parameters[0].words ==
         Args{"../a.txt", "b,c.txt", "1:2:3"});
 }
 
-TEST_CASE("two dots are every whole number", "[fast][sweep]") {
+TEST_CASE("LO..HI means every whole number", "[fast][sweep]") {
   CHECK(numbers("seed=3..6") == Numbers{3, 4, 5, 6});
   CHECK(numbers("seed=3..3") == Numbers{3});
-  // Up to the largest, where adding 1 changes nothing.
+  // The range may end at the largest number, where adding 1 changes nothing.
   CHECK(numbers("seed=9007199254740990..9007199254740992") ==
         Numbers{9007199254740990, 9007199254740991, 9007199254740992});
   CHECK(refusal({"w0=1..5"}) ==
@@ -72,7 +72,7 @@ TEST_CASE("two dots are every whole number", "[fast][sweep]") {
   CHECK_THAT(refusal({"seed=1.5..3"}), Contains("--seed is 1.5; it must be a whole number"));
 }
 
-TEST_CASE("a range has its ends and equal steps", "[fast][sweep]") {
+TEST_CASE("a range includes its ends and has equal steps", "[fast][sweep]") {
   CHECK(numbers("w0=0:1:5") == Numbers{0, 0.25, 0.5, 0.75, 1});
   CHECK(numbers("w0=-1.9:.9:8") == Numbers{-1.9, -1.5, -1.1, -0.7, -0.3, 0.1, 0.5, 0.9});
   CHECK(numbers("w0=-2:-1:2") == Numbers{-2, -1});
@@ -80,7 +80,7 @@ TEST_CASE("a range has its ends and equal steps", "[fast][sweep]") {
   CHECK(numbers("learning-rate=1e-4:1e-2:3:log") == Numbers{1e-4, 1e-3, 1e-2});
 }
 
-TEST_CASE("coarse and fine ranges share the values that they should", "[fast][sweep]") {
+TEST_CASE("coarse and fine ranges share their common values", "[fast][sweep]") {
   for (const char* range : {"0:1", "-1.9:0.9", "0.1:0.7", "-3:-1.1"}) {
     const std::string word = std::string("w0=") + range;
     const Numbers fine = numbers(word + ":85"), coarse = numbers(word + ":29");
@@ -88,7 +88,7 @@ TEST_CASE("coarse and fine ranges share the values that they should", "[fast][sw
   }
   const Numbers fine = numbers("w0=1e-3:10:81:log"), coarse = numbers("w0=1e-3:10:5:log");
   for (std::size_t i = 0; i < coarse.size(); ++i) CHECK(coarse[i] == fine[20 * i]);
-  // Whatever their ends: what is a power of ten in one is the same power in all.
+  // A power of ten is the same number in every range, whatever its ends.
   for (int low = -12; low < 3; ++low)
     for (int high = low + 1; high <= 3; ++high) {
       const std::string ends = "1e" + std::to_string(low) + ":1e" + std::to_string(high);
@@ -98,7 +98,7 @@ TEST_CASE("coarse and fine ranges share the values that they should", "[fast][sw
         CHECK(decades[place] == std::stod("1e" + std::to_string(i)));
       }
     }
-  // To 15 digits: what one would write by hand.
+  // To 15 digits the values are those that one would write by hand.
   for (const double value : numbers("w0=0:1:11")) CHECK(value == std::round(10 * value) / 10);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a logarithmic range has the nearest numbers, to 15 digits", "[fast][s
   }
 }
 
-TEST_CASE("a range through zero has its decimals, and zero itself", "[fast][sweep]") {
+TEST_CASE("a range through zero has short decimals, and zero itself", "[fast][sweep]") {
   for (const double value : numbers("w0=-1.9:.9:29")) CHECK(value == std::round(10 * value) / 10);
   for (const double value : numbers("w0=-2:1.99:400"))
     CHECK(value == std::round(100 * value) / 100);
@@ -127,7 +127,8 @@ TEST_CASE("a range through zero has its decimals, and zero itself", "[fast][swee
   CHECK(numbers("w0=1e-20:1:3") == Numbers{1e-20, 0.5, 1});
 }
 
-TEST_CASE("whole numbers of a range are rounded, merged, and that is said", "[fast][sweep]") {
+TEST_CASE("whole numbers of a range are rounded and merged, and a remark says so",
+          "[fast][sweep]") {
   const Axes read = axes({"batch-size=1:4:13"});
   CHECK(read.axes[0].parameters[0].numbers == Numbers{1, 2, 3, 4});
   REQUIRE(read.remarks.size() == 1);
@@ -148,7 +149,7 @@ TEST_CASE("cells are counted before values are made", "[fast][sweep]") {
   CHECK(least({"batch-size=1..100", "a:w0=0:1:7", "a:e0=0:1:7"}) == 700);
   CHECK(least({"w0=0:1", "e0=.1:1:log", "batch-size=1:9"}, {64, 1}) == 64);
   CHECK(least({}) == 1);
-  // The count of rounded ranges is a bound from below, and a near one.
+  // The count of rounded ranges is a lower bound, and close to the number of values.
   for (const char* word :
        {"batch-size=1:4:13", "batch-size=1:1000:7:log", "batch-size=1:9:3",
         "batch-size=1:1000:1000:log", "batch-size=5:70000:20000:log", "batch-size=1:3:500:log",
@@ -161,13 +162,14 @@ TEST_CASE("cells are counted before values are made", "[fast][sweep]") {
   }
 }
 
-TEST_CASE("parameters of one label go together", "[fast][sweep]") {
+TEST_CASE("parameters with one label change together", "[fast][sweep]") {
   const Axes read = axes({"chain:p=.1,.2", "w0=1,2,3", "chain:q=.3,.3"});
   REQUIRE(read.axes.size() == 2);
   CHECK(read.axes[0].dimension == "chain");
   CHECK(read.axes[0].indexed);
   REQUIRE(read.axes[0].parameters.size() == 2);
-  CHECK(read.axes[0].parameters[1].numbers == Numbers{0.3, 0.3});  // again, beside another p
+  // a repeated value, for another p
+  CHECK(read.axes[0].parameters[1].numbers == Numbers{0.3, 0.3});
   CHECK(read.axes[1].dimension == "w0");
   CHECK_FALSE(read.axes[1].indexed);
   CHECK(axes({"problem-seed=1,2"}).axes[0].dimension == "problem_seed");
@@ -183,7 +185,7 @@ TEST_CASE("parameters of one label go together", "[fast][sweep]") {
 TEST_CASE("sampled axes share one dimension", "[fast][sweep]") {
   const Axes read = axes({"w0=-1:1", "p=.1,.2", "e0=1:100:log", "batch-size=1:3"}, {500, 1});
   REQUIRE(read.axes.size() == 2);
-  const Axis& sample = read.axes[0];  // where the first of them was given
+  const Axis& sample = read.axes[0];  // in place of the first sampled axis
   CHECK(sample.dimension == "sample");
   CHECK(sample.size() == 500);
   REQUIRE(sample.parameters.size() == 3);
@@ -192,26 +194,26 @@ TEST_CASE("sampled axes share one dimension", "[fast][sweep]") {
   };
   CHECK(in(sample.parameters[0].numbers, -1, 1));
   CHECK(in(sample.parameters[1].numbers, 1, 100));
-  // Half of the points below the middle, of the interval or of its logarithm.
+  // Half of the points lie below the middle of the interval, or of the logarithmic interval.
   const auto below = [](const Numbers& all, double middle) {
     return std::count_if(all.begin(), all.end(), [&](double v) { return v < middle; });
   };
   CHECK(std::abs(below(sample.parameters[0].numbers, 0) - 250) <= 3);
   CHECK(std::abs(below(sample.parameters[1].numbers, 10) - 250) <= 3);
-  // Each whole number as often, the ends included.
+  // All whole numbers occur equally often, the ends included.
   for (const double whole : {1.0, 2.0, 3.0})
     CHECK(std::abs(std::count(sample.parameters[2].numbers.begin(),
                               sample.parameters[2].numbers.end(), whole) -
                    167) <= 5);
 }
 
-TEST_CASE("more samples only add to those before", "[fast][sweep]") {
+TEST_CASE("a larger number of samples extends a smaller one", "[fast][sweep]") {
   const Args words = {"w0=-1:1", "e0=0:1"};
   const Axis few = axes(words, {7, 3}).axes[0], many = axes(words, {100, 3}).axes[0];
   for (std::size_t d = 0; d < 2; ++d)
     for (std::size_t i = 0; i < 7; ++i)
       CHECK(few.parameters[d].numbers[i] == many.parameters[d].numbers[i]);
-  // Another seed, other points; and all differ.
+  // Another seed gives other points, and all points differ.
   const Axis other = axes(words, {7, 4}).axes[0];
   CHECK(other.parameters[0].numbers != few.parameters[0].numbers);
   const Numbers& all = many.parameters[0].numbers;
@@ -219,7 +221,7 @@ TEST_CASE("more samples only add to those before", "[fast][sweep]") {
 }
 
 TEST_CASE("sampled points fill the square evenly", "[fast][sweep]") {
-  // Each of 8 x 8 boxes has one of the first 64 points of a Sobol sequence, shifted or not.
+  // Each of 8 x 8 boxes contains one of the first 64 points of a Sobol sequence, shifted or not.
   const Axis sample = axes({"w0=0:8", "e0=0:8"}, {64, 11}).axes[0];
   std::set<std::pair<int, int>> boxes;
   for (std::size_t i = 0; i < 64; ++i)
@@ -264,7 +266,7 @@ TEST_CASE("wrong axes are refused with the reason", "[fast][sweep]") {
                Contains("'" + own + "' is a dimension that files have"));
 }
 
-TEST_CASE("options that change no number cannot be swept", "[fast][sweep]") {
+TEST_CASE("options that do not affect results cannot be swept", "[fast][sweep]") {
   for (const char* name :
        {"mode", "runs", "saves", "save-spacing", "save-first", "state", "threads", "output",
         "force", "config", "dry-run", "checkpoint-every", "quiet", "progress"}) {

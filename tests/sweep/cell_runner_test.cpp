@@ -1,4 +1,4 @@
-// A cell's results do not depend on other cells.
+// Results of a cell do not depend on other cells.
 
 #include "sweep/cell_runner.hpp"
 
@@ -16,11 +16,11 @@
 namespace popflow::test {
 namespace {
 
-/// Cells that a runner computes one after another, with the rows that it gives.
+/// Cells that one runner computes in sequence, and their rows.
 struct Computed {
   explicit Computed(const Args& axes, const Args& more) : cells(sweep_of(over(axes, more))) {}
 
-  /// All numbers of the cells' rows, as bits.
+  /// Returns the bits of all numbers in the cells' rows.
   [[nodiscard]] std::vector<std::uint64_t> rows(bool one_by_one) {
     std::vector<double> of_runs(cells.size() * columns.of_run.width);
     std::vector<double> of_cells(cells.size() * columns.of_cell.width);
@@ -60,7 +60,7 @@ struct Computed {
 
 }  // namespace
 
-TEST_CASE("cells that run in sequence give the results of single runs", "[fast][sweep]") {
+TEST_CASE("cells computed in sequence give the results of single runs", "[fast][sweep]") {
   const std::string starts = "w0=-1.9:1:31", scales = "e0=0.01:1.9:14";
   const std::string chains = "chain:p=0.2,0.7,0.9", to = "chain:q=0.3,0.8,0.05";
   const std::vector<std::pair<Args, Args>> sweeps = {
@@ -73,7 +73,7 @@ TEST_CASE("cells that run in sequence give the results of single runs", "[fast][
       {{"bias=optimal,free", starts}, {}},
       {{starts, "both:e0=0.1,0.9", "both:p=0.3,0.8"}, {}},
       {{starts, "rtol=1e-6,1e-9"}, {"--method", "fehlberg78"}},
-      // The fifth start is refused.
+      // The fifth start underflows and is refused.
       {{"e0=0.1,0.2,0.3,0.4,1e-150,0.6", starts}, {"--keep-going"}},
   };
   for (const auto& [axes, options] : sweeps) {
@@ -90,7 +90,7 @@ TEST_CASE("cells that run in sequence give the results of single runs", "[fast][
   }
 }
 
-TEST_CASE("cells that start from another run's end are refused another start", "[fast][sweep]") {
+TEST_CASE("cells that start from another run's end cannot have another start", "[fast][sweep]") {
   if (!popflow_binary()) return;
   const ScratchFolder folder;
   const std::string path = folder.file("run.h5");
@@ -103,7 +103,7 @@ TEST_CASE("cells that start from another run's end are refused another start", "
 
 namespace {
 
-/// Fails from t = 1 on where --bad is 1.
+/// System that throws from t = 1 on if --bad is 1.
 FunctionSystem failing() {
   return {.name = "failing",
           .title = "a system that fails",
@@ -125,7 +125,7 @@ FunctionSystem failing() {
 
 }  // namespace
 
-TEST_CASE("a cell with a failing system is named, or refused while other cells run",
+TEST_CASE("a failing cell ends the sweep with its name, or is refused while other cells run",
           "[fast][sweep]") {
   const Catalogue catalogue(std::vector<CatalogueRow>{failing()});
   Workers workers(1);
@@ -161,8 +161,8 @@ TEST_CASE("a cell with a failing system is named, or refused while other cells r
 
 namespace {
 
-/// Flows in lanes, where the event of the cells with --bad 1 fails when it is located, and that of
-/// those with --bad 2 from the start.
+/// System with lanes whose event throws: for --bad 1 when it is located, for --bad 2 from the
+/// start.
 FunctionSystem failing_in_lanes() {
   FunctionSystem system = failing();
   system.functions = [](const Parameters& own, const Setting&) {
@@ -186,8 +186,7 @@ FunctionSystem failing_in_lanes() {
 
 }  // namespace
 
-TEST_CASE("a cell that fails among others in lanes leaves these as they are alone",
-          "[fast][sweep][lanes]") {
+TEST_CASE("a cell that fails in lanes does not change the other cells", "[fast][sweep][lanes]") {
   const Catalogue catalogue(std::vector<CatalogueRow>{failing_in_lanes()});
   Workers workers(1);
   const auto computed = [&](const std::string& values, bool keep_going) {

@@ -1,4 +1,4 @@
-// Which cell has which parameters, which seed, and lies in which shard.
+// Parameters, seeds and shards of cells.
 
 #include "sweep/cells.hpp"
 
@@ -51,7 +51,7 @@ TEST_CASE("cells are numbered with the last axis fastest", "[fast][sweep]") {
     }()) == cell);
 }
 
-TEST_CASE("without an axis there is one cell, the run itself", "[fast][sweep]") {
+TEST_CASE("without an axis there is one cell, which is the run", "[fast][sweep]") {
   const Cells one = cells({}, {"--mode", "sgd", "--steps", "10", "--seed", "7", "--runs", "3"});
   CHECK(one.whole() == 1);
   CHECK(one.runs() == 3);
@@ -60,7 +60,7 @@ TEST_CASE("without an axis there is one cell, the run itself", "[fast][sweep]") 
   CHECK(one.seed(0) == 7);
 }
 
-TEST_CASE("a cell's options are those of run", "[fast][sweep]") {
+TEST_CASE("a cell has the options of a run", "[fast][sweep]") {
   const Cells end = cells({"w0=1,2"}, {"--saves", "50", "--save-spacing", "log", "--save-first",
                                        "0.1", "--t-end", "9", "--w0", "5"});
   CHECK(end.config(1).options.integer("saves") == 1);
@@ -71,7 +71,7 @@ TEST_CASE("a cell's options are those of run", "[fast][sweep]") {
   CHECK(series.config(1).options.integer("saves") == 50);
 }
 
-TEST_CASE("a cell is found by its values", "[fast][sweep]") {
+TEST_CASE("a cell is selected by its values", "[fast][sweep]") {
   const Cells all = cells({"w0=-1,0.5,1", "chain:p=.1,.2,.1", "chain:q=.3,.4,.5", "t-end=3"});
   CHECK(all.find("w0=0.50,chain=1") == 4);
   CHECK(all.find("--w0=5e-1,p=.2") == 4);
@@ -87,22 +87,23 @@ TEST_CASE("a cell is found by its values", "[fast][sweep]") {
   CHECK_THROWS_WITH(all.find("w0"), Contains("AXIS=VALUE"));
 }
 
-TEST_CASE("a seed is made from names and values, not from places", "[fast][sweep]") {
+TEST_CASE("a cell's seed depends on names and values of parameters, not on positions",
+          "[fast][sweep]") {
   const Cells small = cells({"w0=1,2", "e0=3,4"}, noisy);
   const Cells large = cells({"e0=0:5:11", "w0=2,7,1"}, noisy);
   for (const char* cell : {"w0=1,e0=3", "w0=2,e0=3", "w0=1,e0=4", "w0=2,e0=4"})
     CHECK(small.seed(small.find(cell)) == large.seed(large.find(cell)));
-  // A label is no name of a parameter; an axis of one value is one.
+  // A label does not affect the seed; an axis with a single value does.
   const Cells labelled = cells({"both:w0=1,2", "both:e0=3,4"}, noisy);
   CHECK(labelled.seed(1) == small.seed(small.find("w0=2,e0=4")));
   CHECK(cells({"w0=1"}, noisy).seed(0) != small.seed(0));
-  // Equal values of other parameters are another cell.
+  // Cells with equal values of other parameters have other seeds.
   CHECK(cells({"w0=1", "b0=3"}, noisy).seed(0) != small.seed(0));
   CHECK(cells({"w0=3", "e0=1"}, noisy).seed(0) != small.seed(0));
   std::set<std::int64_t> seeds;
   for (std::uint64_t cell = 0; cell < large.size(); ++cell) {
     CHECK(large.seed(cell) >= 0);
-    CHECK(large.seed(cell) < (std::int64_t{1} << 53));  // a number of any reader
+    CHECK(large.seed(cell) < (std::int64_t{1} << 53));  // exactly representable for every reader
     CHECK(large.config(cell).options.integer("seed") == large.seed(cell));
     seeds.insert(large.seed(cell));
   }
@@ -124,11 +125,11 @@ TEST_CASE("seeds follow --seed, --same-seed and a swept seed", "[fast][sweep]") 
   CHECK(swept.seed(swept.find("w0=2,seed=4")) == 4);
 }
 
-TEST_CASE("the hash covers the options that determine the numbers", "[fast][sweep]") {
+TEST_CASE("the hash depends on the options that affect results", "[fast][sweep]") {
   const std::string hash = cells({"w0=1:3:9"}, {"--t-end", "5"}).hash();
   CHECK(hash.size() == 16);
-  // Sweeps that were begun keep theirs: what an option of the future does at its default is no
-  // news.
+  // The hash must not change with the program, so that sweeps can be continued: new options at
+  // their defaults do not affect it.
   CHECK(hash == "ae7072afa9bd5371");
   CHECK(cells({"w0=1:3:9"}, {"--t-end", "5", "--shard", "2/3"}).hash() == hash);
   CHECK(cells({"w0=1:3:9"}, {"--t-end", "5", "--threads", "2", "--keep-going"}).hash() == hash);
@@ -159,9 +160,9 @@ TEST_CASE("every cell is in exactly one shard", "[fast][sweep]") {
     }
 }
 
-TEST_CASE("a shard has cells from everywhere in the grid", "[fast][sweep]") {
-  // Also where the number of columns is a multiple of that of shards: shards of every fourth cell
-  // would have every fourth column alone.
+TEST_CASE("a shard has cells from all parts of the grid", "[fast][sweep]") {
+  // The number of columns is a multiple of the number of shards. Shards of every fourth cell would
+  // contain only every fourth column.
   for (int shard = 1; shard <= 4; ++shard) {
     const Cells part = cells({"w0=0:1:40", "e0=0:1:40"}, {"--shard", std::to_string(shard) + "/4"});
     std::vector<int> rows(40), columns(40), corners(4);
@@ -188,7 +189,7 @@ TEST_CASE("wrong shards are refused", "[fast][sweep]") {
   CHECK(refusal({"w0=1,2"}, {"--shard", "1/3"}) == "--shard 1/3: the sweep has only 2 cells");
 }
 
-TEST_CASE("a million million cells are counted, not expanded", "[fast][sweep]") {
+TEST_CASE("10^12 cells are counted without being expanded", "[fast][sweep]") {
   const Cells many = cells({"w0=1:2:1000000", "e0=0:1:1000000"});
   CHECK(many.whole() == 1000000000000);
   CHECK(many.places(999999999999) == Places{999999, 999999});
@@ -199,8 +200,8 @@ TEST_CASE("a million million cells are counted, not expanded", "[fast][sweep]") 
              Contains("at most 2^53 runs are allowed in all"));
 }
 
-TEST_CASE("more cells than there can be are refused at once", "[fast][sweep]") {
-  // Processor time: making the values takes some 7 s, and minutes under sanitizers.
+TEST_CASE("too many cells are refused quickly", "[fast][sweep]") {
+  // Limits the processor time: making the values would take 7 s, and minutes under sanitizers.
   const std::clock_t began = std::clock();
   CHECK(refusal({"w0=-1:1:10000000", "e0=.1:1:10000000", "p=.1:.9:10000000"}) ==
         "--over makes 1e+21 cells; at most 2^53 runs are allowed in all");

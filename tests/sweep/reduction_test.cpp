@@ -1,4 +1,4 @@
-// Statistics over a cell's runs, against direct formulas on made-up rows.
+// Statistics over a cell's runs, compared with direct formulas on artificial rows.
 
 #include "sweep/reduction.hpp"
 
@@ -16,7 +16,8 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-/// Markov by SGD: observables, an event (loss_settled), outcomes (global, local, ...), a state.
+/// Columns of markov with SGD: observables, an event (loss_settled), outcomes (global, local, ...)
+/// and a state.
 struct Made {
   Cells cells;
   Workers workers{1};
@@ -46,7 +47,7 @@ struct Made {
     REQUIRE(found != table.columns.end());
     return *found;
   }
-  /// Runs that end well, with random numbers in every place.
+  /// Returns rows of complete runs with random numbers.
   [[nodiscard]] Rows rows(std::uint64_t runs, std::uint64_t seed = 1) const {
     Rows made;
     for (std::uint64_t run = 0; run < runs; ++run) {
@@ -77,7 +78,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), 8 * a.size()) == 0;
 }
 
-TEST_CASE("means, errors, deviations and extremes are those of the definitions", "[fast][sweep]") {
+TEST_CASE("means, errors, deviations and extremes agree with their definitions", "[fast][sweep]") {
   const Made made(9);
   const Rows rows = made.rows(9);
   const std::vector<double> got = made.reduced(rows);
@@ -113,7 +114,7 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   const double nan = std::nan("");
   const std::vector<double> times = {5, nan, 1, 2, 4, 3, 0.5, nan};
   for (std::size_t run = 0; run < 8; ++run) rows[run][event] = times[run];
-  // The diverged one had its event before, and numbers that are none.
+  // Run 6 diverged after its event, and has an extreme loss.
   rows[6][columns.status] = static_cast<double>(Status::diverged);
   rows[6][columns.outcome] = 0;
   rows[6][made.of_run("loss").begin] = 1e300;
@@ -126,7 +127,7 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   CHECK(made.value(got, "fraction_of_undecided") == 1.0 / 7);
   CHECK(made.value(got, "fraction_of_global") == 3.0 / 7);
   CHECK(made.value(got, "fraction_of_local") == 3.0 / 7);
-  // Statistics are of the runs that ended well.
+  // Statistics include only the runs that ended well.
   CHECK(made.value(got, "loss_largest") < 200);
   CHECK(made.value(got, "loss_least") > 0);
   const auto count = [&](Status status) {
@@ -139,7 +140,7 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   CHECK(made.value(got, "status") == static_cast<double>(Status::step_limit));
 }
 
-TEST_CASE("the median of an even number is the middle of two", "[fast][sweep]") {
+TEST_CASE("the median of an even number of values is the mean of the middle two", "[fast][sweep]") {
   const Made made(4);
   Rows rows = made.rows(4);
   const std::size_t event = made.of_run("time_of_loss_settled").begin;
@@ -148,7 +149,8 @@ TEST_CASE("the median of an even number is the middle of two", "[fast][sweep]") 
   CHECK(made.value(made.reduced(rows), "median_time_of_loss_settled") == 2.5);
 }
 
-TEST_CASE("a cell of one run, or of diverged ones, has no statistics to invent", "[fast][sweep]") {
+TEST_CASE("a cell with one run, or with diverged runs only, has NaN for undefined statistics",
+          "[fast][sweep]") {
   const Made one(1);
   const std::vector<double> single = one.reduced(one.rows(1));
   CHECK(one.value(single, "loss_mean") == one.rows(1)[0][one.of_run("loss").begin]);
@@ -164,7 +166,7 @@ TEST_CASE("a cell of one run, or of diverged ones, has no statistics to invent",
     CHECK(std::isnan(two.value(none, name)));
 }
 
-TEST_CASE("a cell with runs at a limit reports the limit in any case", "[fast][sweep]") {
+TEST_CASE("a cell with a run at a limit reports the limit", "[fast][sweep]") {
   const Made made(3);
   Rows rows = made.rows(3);
   const auto status = [&](Status first, Status second) {
@@ -177,14 +179,14 @@ TEST_CASE("a cell with runs at a limit reports the limit in any case", "[fast][s
   CHECK(status(Status::diverged, Status::complete) == Status::complete);
 }
 
-TEST_CASE("runs that arrive in any order give the same bits", "[fast][sweep]") {
+TEST_CASE("the order of the runs does not change a bit", "[fast][sweep]") {
   constexpr std::size_t kRuns = 60;
   const Made made(kRuns, {"--record", "series", "--saves", "3"});
   const Rows rows = made.rows(kRuns);
   const std::vector<double> in_order = made.reduced(rows);
   for (std::uint32_t trial = 0; trial < 20; ++trial) {
     RandomStream random(trial, Purpose::test, 0);
-    // Blocks of 1 to 9 runs, shuffled.
+    // Runs come in shuffled blocks of 1 to 9.
     std::vector<std::pair<std::size_t, std::size_t>> blocks;
     for (std::size_t at = 0; at < kRuns;) {
       const std::size_t count =

@@ -11,12 +11,12 @@ namespace popflow::test {
 
 using Args = std::vector<std::string>;
 
-/// The words after `popflow sweep markov`.
+/// Parses the words after `popflow sweep markov`.
 inline RunConfig sweep_of(const Args& words, const std::string& system = "markov") {
   return parse_sweep(systems().info(system), words);
 }
 
-/// `--over` before each of the words.
+/// Puts `--over` before each of the words.
 inline Args over(const Args& axes, const Args& more = {}) {
   Args words;
   for (const std::string& axis : axes) {

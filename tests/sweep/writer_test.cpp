@@ -1,4 +1,4 @@
-// A cell's status says that all else is there.
+// A cell's status is written last: it promises that all its data are in the file.
 
 #include "sweep/writer.hpp"
 
@@ -14,7 +14,7 @@
 namespace popflow::test {
 namespace {
 
-/// Three cells of markov, and rows that say so: value = column + 100 row.
+/// Three cells of markov, and rows with recognisable values: column + 100 row.
 struct Made {
   ScratchFolder folder;
   Cells cells{sweep_of(over({"w0=1,2,3"}))};
@@ -44,7 +44,7 @@ struct Made {
   }
 };
 
-TEST_CASE("rows come to their cells", "[fast][sweep]") {
+TEST_CASE("rows are written to their cells", "[fast][sweep]") {
   const Made made;
   made.write(made.batch(1, 2));
   CHECK(made.statuses() == std::vector<std::int64_t>{0, 1, 1});
@@ -63,7 +63,7 @@ TEST_CASE("a status is written after the data that it promises", "[fast][sweep]"
        {"stop_time", "accepted_steps", "outcome", "loss", "w", "entropy_rate"}) {
     CAPTURE(broken);
     Made made;
-    // Writing ends there, as if the process had been killed.
+    // Writing fails at this variable, as if the process had been killed.
     std::erase_if(made.layout.variables,
                   [&](const VariableSpec& variable) { return variable.name == broken; });
     CHECK_THROWS_AS(made.write(made.batch(0, 3)), std::logic_error);

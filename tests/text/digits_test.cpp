@@ -1,4 +1,4 @@
-// Numbers of few digits, as reports show them.
+// Numbers with few digits, as reports show them.
 
 #include "support/catch.hpp"
 #include "text/text.hpp"
@@ -6,7 +6,7 @@
 namespace popflow {
 namespace {
 
-TEST_CASE("numbers of few digits need no exponent below a million", "[fast][text]") {
+TEST_CASE("numbers with few digits have no exponent below a million", "[fast][text]") {
   CHECK(text::digits(100, 2) == "100");
   CHECK(text::digits(-123, 2) == "-120");
   CHECK(text::digits(0.99951, 3) == "1");

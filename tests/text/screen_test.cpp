@@ -19,7 +19,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a Screen made from nothing writes to nothing", "[fast][cli]") {
+TEST_CASE("a default Screen writes nothing", "[fast][cli]") {
   Screen screen;
   screen.message("m");
   screen.warning("w");
@@ -39,7 +39,7 @@ TEST_CASE("results and messages go to separate streams", "[fast][cli]") {
   CHECK(fixture.err.str() == "a remark\nwarning: a warning\n");
 }
 
-TEST_CASE("quiet leaves warnings alone", "[fast][cli]") {
+TEST_CASE("--quiet suppresses everything except warnings", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.quiet = true, .terminal = true});
   screen.result("a table");
@@ -50,14 +50,14 @@ TEST_CASE("quiet leaves warnings alone", "[fast][cli]") {
   CHECK(fixture.err.str() == "warning: a warning\n");
 }
 
-TEST_CASE("off a terminal progress is a plain line now and then", "[fast][cli]") {
+TEST_CASE("without a terminal progress is a plain line at long intervals", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({});
   for (int i = 0; i <= 1300; ++i) {
     fixture.time = 0.1 * i;
     screen.progress(fixture.time / 200, "t = 7");
   }
-  // After 10 s, 70 s and 130 s.
+  // Lines appear after 10 s, 70 s and 130 s.
   CHECK(fixture.err.str() ==
         "  5% done, elapsed 0:10, left 3:10, t = 7\n"
         " 35% done, elapsed 1:10, left 2:10, t = 7\n"
@@ -76,7 +76,7 @@ TEST_CASE("short work shows no progress", "[fast][cli]") {
   }
 }
 
-TEST_CASE("on a terminal a bar is drawn, and taken away for other lines", "[fast][cli]") {
+TEST_CASE("on a terminal a progress bar is drawn, and erased before other lines", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.terminal = true});
   screen.progress(0, "");
@@ -88,7 +88,8 @@ TEST_CASE("on a terminal a bar is drawn, and taken away for other lines", "[fast
   CHECK_THAT(fixture.err.str(), Catch::EndsWith("\r\033[Kby the way\n"));
 }
 
-TEST_CASE("work done before does not count in the time left", "[fast][cli]") {
+TEST_CASE("work done before the start does not affect the estimate of the time left",
+          "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.terminal = true});
   screen.progress(0.5, "");
@@ -97,7 +98,7 @@ TEST_CASE("work done before does not count in the time left", "[fast][cli]") {
   CHECK_THAT(fixture.err.str(), Contains("elapsed 1:00, left 1:00"));
 }
 
-TEST_CASE("invalid fractions are drawn all the same", "[fast][cli]") {
+TEST_CASE("invalid fractions are drawn without an error", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.progress = Screen::Progress::always, .terminal = true});
   for (const double fraction : {-1.0, 2.0, 0.0 / 0.0, 1e300, 1e-300}) {

@@ -16,17 +16,18 @@ std::string folded(std::u32string_view text) {
   return result;
 }
 
-TEST_CASE("Texts that are canonically equivalent are folded to the same", "[text][fast]") {
+TEST_CASE("Canonically equivalent texts fold to the same text", "[text][fast]") {
   CHECK(folded(U"\u00e9") == "\u00e9");
   CHECK(folded(U"e\u0301") == "\u00e9");
   CHECK(folded(U"E\u0301") == "\u00e9");
-  CHECK(folded(U"\u212b") == "\u00e5");              // the sign of the angstrom
-  CHECK(folded(U"\u1100\u1161\u11a8") == "\uac01");  // Hangul by its parts
-  CHECK(folded(U"\u09c7\u09be") == "\u09cb");        // a vowel sign in two parts, no mark of height
-  CHECK(folded(U"a\u0301\u0323") == "\u1ea1\u0301");  // marks are put in their order
+  CHECK(folded(U"\u212b") == "\u00e5");              // angstrom sign
+  CHECK(folded(U"\u1100\u1161\u11a8") == "\uac01");  // Hangul syllable from its letters
+  // vowel sign from two parts that are no ordered marks
+  CHECK(folded(U"\u09c7\u09be") == "\u09cb");
+  CHECK(folded(U"a\u0301\u0323") == "\u1ea1\u0301");  // marks get their canonical order
   CHECK(folded(U"a\u0323\u0301") == "\u1ea1\u0301");
-  CHECK(folded(U"x\u0301") == "x\u0301");            // has no composed form
-  CHECK(folded(U"\u0915\u093c") == "\u0915\u093c");  // nor has this, by Unicode's exclusion
+  CHECK(folded(U"x\u0301") == "x\u0301");            // there is no composed form
+  CHECK(folded(U"\u0915\u093c") == "\u0915\u093c");  // Unicode excludes the composed form
   CHECK(folded(U"\u0958") == "\u0915\u093c");
 }
 
@@ -36,11 +37,11 @@ TEST_CASE("Case is folded in all alphabets and in full", "[text][fast]") {
   CHECK(folded(U"\u03a3\u03c3\u03c2") == "\u03c3\u03c3\u03c3");
   CHECK(folded(U"\u0419\u0401\u042f") == "\u0439\u0451\u044f");
   CHECK(folded(U"\ufb01") == "fi");
-  // Turkish: the capital I is folded as elsewhere, and the dotted one keeps its dot as a mark.
+  // Turkish: capital I folds as in other languages, and dotted capital I keeps its dot as a mark.
   CHECK(folded(U"I\u0131\u0130") == "i\u0131i\u0307");
   CHECK(folded(U"I\u0307") == "i\u0307");
-  // The iota below a vowel is folded to a letter, and the accent stays with the vowel, in whatever
-  // order the marks came.
+  // An iota below a vowel folds to a letter, and the accent stays with the vowel in any order of
+  // the marks.
   CHECK(folded(U"\u1fb4") == "\u03ac\u03b9");
   CHECK(folded(U"\u03b1\u0345\u0301") == "\u03ac\u03b9");
   CHECK(folded(U"\u0391\u0301\u0345") == "\u03ac\u03b9");
@@ -53,16 +54,16 @@ TEST_CASE("Soft hyphens are dropped and joiners are kept", "[text][fast]") {
   CHECK(folded(U"a\u200cb\u200dc") == "a\u200cb\u200dc");
 }
 
-TEST_CASE("A run of marks without end is folded in pieces", "[text][fast]") {
+TEST_CASE("A very long run of marks is folded in pieces", "[text][fast]") {
   std::u32string text = U"e";
   for (int i = 0; i < 100'000; ++i) text += i % 2 == 0 ? U"\u0301" : U"\u0323";
   const std::string found = folded(text);
-  CHECK(found.starts_with("\u1eb9\u0323"));  // in each piece the dots below come first
-  // Each mark has two bytes; the letter with the dot has taken one.
+  CHECK(found.starts_with("\u1eb9\u0323"));  // dots below come first in each piece
+  // Each mark has two bytes; one dot below is part of the composed letter of three bytes.
   CHECK(found.size() == 3 + 2 * (100'000 - 1));
 }
 
-TEST_CASE("Characters have the classes that Unicode gives them", "[text][fast]") {
+TEST_CASE("Characters have their Unicode classes", "[text][fast]") {
   for (const char32_t c : U"az\u00e9\u03c3\u0439\u4e2d\u05d0\u0915\u00aa") {
     if (c == 0) break;
     CAPTURE(static_cast<unsigned>(c));
@@ -89,8 +90,8 @@ TEST_CASE("The base of a letter is the letter without its marks", "[text][fast]"
   CHECK(base_letter(0x3ac) == 0x3b1);    // Greek alpha with tonos
   CHECK(base_letter(0x439) == 0x439);    // Cyrillic short i, a consonant
   CHECK(base_letter(0x45e) == 0x45e);    // Cyrillic short u, a consonant
-  CHECK(base_letter(0xac01) == 0xac01);  // a Hangul syllable is no letter with marks
-  CHECK(base_letter(0xf8) == 0xf8);      // o with stroke does not come apart
+  CHECK(base_letter(0xac01) == 0xac01);  // a Hangul syllable is not a letter with marks
+  CHECK(base_letter(0xf8) == 0xf8);      // o with stroke has no decomposition
   CHECK(base_letter(U'q') == U'q');
 }
 

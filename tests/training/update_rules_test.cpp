@@ -1,5 +1,5 @@
-// The discrete rules against PyTorch's, step by step on its gradients; the flows against the rules
-// at small rates; schedules.
+// Training rules compared with PyTorch's, step by step on its gradients; flows compared with the
+// rules at small learning rates; schedules.
 
 #include <cmath>
 #include <fstream>
@@ -23,7 +23,7 @@ std::unique_ptr<System> trained(Toy toy, TrainingPlan plan) {
   return std::make_unique<Trained>(std::make_unique<ToySystem>(std::move(toy)), std::move(plan));
 }
 
-TEST_CASE("every rule takes PyTorch's steps", "[fast][training]") {
+TEST_CASE("every training rule takes the same steps as PyTorch", "[fast][training]") {
   std::ifstream file(source_file("data/reference/optimizers.txt"));
   std::vector<double> start(4);
   std::vector<std::vector<double>> gradients;
@@ -85,8 +85,8 @@ TEST_CASE("every rule takes PyTorch's steps", "[fast][training]") {
   CHECK(checked == 11 * 12 * 4);
 }
 
-TEST_CASE("entries of large states step as each alone does", "[fast][training]") {
-  constexpr std::size_t kSize = 37;  // two packs, and some more
+TEST_CASE("entries of a large state take the same steps as each entry alone", "[fast][training]") {
+  constexpr std::size_t kSize = 37;  // two packs and a rest
   for (const UpdateRule& rule : update_rules()) {
     TrainingPlan plan;
     plan.rule = &rule;
@@ -136,7 +136,7 @@ double flow_to(const System& system, double end) {
   return driver.state()[0];
 }
 
-/// Gradient descent without noise.
+/// Returns the end of gradient descent without noise.
 double descent_to(const System& system, double rate, double end) {
   Workers workers(1);
   SgdDriver driver(system, workers, {.learning_rate = rate, .batch_size = 1});
@@ -144,19 +144,20 @@ double descent_to(const System& system, double rate, double end) {
   return driver.state()[0];
 }
 
-TEST_CASE("a schedule makes plain SGD's flow that of the rate's integral", "[fast][training]") {
+TEST_CASE("with a schedule plain SGD's flow runs over the integral of the rate",
+          "[fast][training]") {
   TrainingPlan plan = plan_of("sgd", 0.1);
   RateSchedule::Options schedule = RateSchedule::parse("step:1,2.5:0.25");
   schedule.warmup = 0.5;
   plan.schedule = RateSchedule(schedule);
   const auto system = trained(decay(1, 2), plan);
-  // 0.25 of the warm-up, 0.5 until the first step, then a quarter of 1.5, and a sixteenth of 1.
+  // 0.25 from the warm-up, 0.5 until the first drop, then a quarter of 1.5, and a sixteenth of 1.
   const double integral = 0.25 + 0.5 + 0.375 + 0.0625;
   CHECK(flow_to(*system, 3.5) == Approx(2 * std::exp(-integral)).epsilon(1e-9));
 }
 
-TEST_CASE("steps of a flow end where the rate jumps", "[fast][training]") {
-  // A fixed step over the jump at 1 would err by 1e-2.
+TEST_CASE("steps of a flow end where the learning rate jumps", "[fast][training]") {
+  // A fixed step across the jump at t = 1 would have an error of 1e-2.
   TrainingPlan plan = plan_of("sgd", 0.1);
   plan.schedule = RateSchedule(RateSchedule::parse("step:1:0.25"));
   const auto system = trained(decay(1, 2), plan);
@@ -164,18 +165,18 @@ TEST_CASE("steps of a flow end where the rate jumps", "[fast][training]") {
   FlowDriver driver(*system, workers, {.method = "rk4", .dt = 0.3});
   REQUIRE(driver.advance(2.5).kind == Outcome::Kind::reached);
   CHECK(driver.state()[0] == Approx(2 * std::exp(-1.375)).epsilon(2e-4));
-  CHECK(driver.statistics().accepted == 9);  // four to the jump, five behind it
+  CHECK(driver.statistics().accepted == 9);  // four steps before the jump and five after it
 }
 
-TEST_CASE("weights decay in the flow as in the rule", "[fast][training]") {
-  // x' = -x from 2: coupled decay is an l2 penalty, decoupled decay under plain SGD the same.
+TEST_CASE("weights decay in the flow as in the training rule", "[fast][training]") {
+  // On x' = -x from 2 coupled decay is an l2 penalty, and so is decoupled decay under plain SGD.
   for (const bool beside : {false, true}) {
     TrainingPlan plan = plan_of("sgd", 0.01);
     (beside ? plan.numbers.decoupled : plan.numbers.coupled) = 0.5;
     const auto system = trained(noisy_quadratic(2, 0), plan);
     CHECK(flow_to(*system, 2) == Approx(2 * std::exp(-3.0)).epsilon(1e-9));
   }
-  // Under Adam only decoupled decay is at the rate lambda: without a gradient x decays freely.
+  // Under Adam only decoupled decay has the rate lambda: with zero gradient x decays exponentially.
   TrainingPlan plan = plan_of("adamw", 0.01);
   plan.numbers.decoupled = 0.5;
   Toy flat{.start = {2}, .rhs = [](StateView, double, std::span<double> out) { out[0] = 0; }};
@@ -183,21 +184,22 @@ TEST_CASE("weights decay in the flow as in the rule", "[fast][training]") {
   CHECK(flow_to(*still, 2) == Approx(2 * std::exp(-1.0)).epsilon(1e-9));
 }
 
-TEST_CASE("the flow of signs is that of the mean sign of Gaussian gradients", "[fast][training]") {
-  // x' = -x from 2 with samples of variance 4 in batches of 4: dx/dt = -erf(x/sqrt 2).
+TEST_CASE("the flow of sign SGD is that of the mean sign of Gaussian gradients",
+          "[fast][training]") {
+  // On x' = -x from 2, samples of variance 4 in batches of 4 give dx/dt = -erf(x/sqrt 2).
   TrainingPlan plan = plan_of("signsgd", 0.01);
   plan.variance = GradientVariance::Options{.batch_size = 4, .isotropic = 2};
   const auto system = trained(noisy_quadratic(2, 2), plan);
   const double h = 1e-6;
   double x = 2;
-  for (int i = 0; i < 1'000'000; ++i) {  // midpoints
+  for (int i = 0; i < 1'000'000; ++i) {  // midpoint rule
     const double middle = x - h / 2 * std::erf(x / std::sqrt(2.0));
     x -= h * std::erf(middle / std::sqrt(2.0));
   }
   CHECK(flow_to(*system, 1) == Approx(x).epsilon(1e-9));
 }
 
-TEST_CASE("courses of schedules", "[fast][training]") {
+TEST_CASE("schedules have their formulas' values", "[fast][training]") {
   const auto at = [](const std::string& words, double length, double t) {
     RateSchedule::Options options = RateSchedule::parse(words);
     options.length = length;
@@ -217,9 +219,9 @@ TEST_CASE("courses of schedules", "[fast][training]") {
     CHECK_THROWS_AS(RateSchedule::parse(wrong), UsageError);
 }
 
-TEST_CASE("flows of rules with memory approach the discrete rule", "[fast][training]") {
-  // On x' = -x from 2, without noise: momentum at a fixed beta, mean squares at fixed time scales.
-  // RMSProp begins with steps of eta/sqrt(1 - beta2), of order 1/2.
+TEST_CASE("flows of rules with memory converge to the discrete rule", "[fast][training]") {
+  // On x' = -x from 2 without noise: momentum at fixed beta, mean squares at fixed time scales.
+  // RMSProp's first steps are eta/sqrt(1 - beta2), of order 1/2.
   struct Case {
     const char* rule;
     double end, order;
@@ -243,7 +245,7 @@ TEST_CASE("flows of rules with memory approach the discrete rule", "[fast][train
   }
 }
 
-TEST_CASE("a step of the SDE over eta is the discrete rule where there is no noise",
+TEST_CASE("without noise a step eta of the SDE is a step of the discrete rule",
           "[fast][training]") {
   for (const char* rule : {"sgd", "momentum", "nesterov", "rmsprop", "adam"}) {
     TrainingPlan plan = plan_of(rule, 0.01);
@@ -261,9 +263,10 @@ TEST_CASE("a step of the SDE over eta is the discrete rule where there is no noi
   }
 }
 
-TEST_CASE("SDEs of the rules scatter as sampled training does", "[fast][training]") {
-  // Over many runs of x' = -x with noise of one sample of variance 1; 5 standard errors of a
-  // standard deviation, and 3% for the difference of the rules at this rate.
+TEST_CASE("SDEs of training rules have the standard deviation of sampled training",
+          "[fast][training]") {
+  // Many runs of x' = -x with samples of variance 1. The bound is 5 standard errors of a standard
+  // deviation, and 3% for the difference between SDE and rule at this rate.
   constexpr std::uint32_t kRuns = 2000;
   for (const char* rule : {"momentum", "nesterov", "adam", "signsgd"}) {
     TrainingPlan plan = plan_of(rule, 0.02);
@@ -299,7 +302,7 @@ TEST_CASE("SDEs of the rules scatter as sampled training does", "[fast][training
   }
 }
 
-TEST_CASE("SVAG's steps of momentum approach its flow and its SDE", "[fast][training]") {
+TEST_CASE("momentum with SVAG converges to its flow and its SDE", "[fast][training]") {
   const double rate = 0.1, end = 0.8;
   Workers workers(1);
   const auto interpolated = [&](std::int64_t l) {
@@ -319,7 +322,7 @@ TEST_CASE("SVAG's steps of momentum approach its flow and its SDE", "[fast][trai
   CHECK(std::log2(errors[0] / errors[1]) == Approx(1).margin(0.05));
   CHECK(std::log2(errors[1] / errors[2]) == Approx(1).margin(0.05));
 
-  // Standard deviations agree within 5 standard errors, and 3% that is left of 1/l.
+  // Standard deviations agree within 5 standard errors, plus 3% for the remaining term in 1/l.
   constexpr std::uint32_t kRuns = 2000;
   const std::int64_t l = 32;
   double squares[2] = {0, 0};

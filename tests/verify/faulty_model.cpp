@@ -11,8 +11,8 @@
 namespace popflow::test {
 namespace {
 
-constexpr double kDeviation = 0.5;  // of a sample's entries
-constexpr double kUndrawn = 1e-7;   // the share of samples that are never met
+constexpr double kDeviation = 0.5;  // standard deviation of a sample's entries
+constexpr double kUndrawn = 1e-7;   // share of samples that no test meets
 
 SystemInfo model_info() {
   SystemInfo info;
@@ -40,8 +40,8 @@ SystemInfo model_info() {
   return info;
 }
 
-/// x' = -(x - mean x) in lanes, of which number l of each row belongs to lane l + `Shift`, in so
-/// many of the three rows.
+/// Computes x' = -(x - mean x) in lanes, in the first `Rows` of three rows. With `Shift` > 0 lanes
+/// read each other's states, which is a fault.
 template <std::size_t Shift, std::size_t Rows>
 void lane_flow(const LaneSizes& /*sizes*/, const double* of, const double* x, double* out) {
   for (std::size_t i = 0; i < Rows; ++i)
@@ -59,8 +59,8 @@ void lane_flow_and_covariance(const double* of, const double* x, double* dxdt, d
       c[row * kLanes + l] = row == 0 || row == 2 || row == 5 ? of[kLanes + l] : 0;
 }
 
-/// x' = -(x - mean x) from (a, b, b): descends half the squared distance from the mean, keeps the
-/// sum, and is mean + (x0 - mean) e^-t. Samples add independent normals.
+/// System x' = -(x - mean x) from (a, b, b). Its flow descends half the squared distance from the
+/// mean, conserves the sum, and is mean + (x0 - mean) e^-t. Samples add independent normals.
 class Model : public System,
               public Separable,
               public GradientFlow,
@@ -124,7 +124,8 @@ class Model : public System,
     const double mean = (x[0] + x[1] + last) / 3;
     values[0] =
         0.5 * (std::pow(x[0] - mean, 2) + std::pow(x[1] - mean, 2) + std::pow(last - mean, 2));
-    if (fault_ == Fault::negative) values[0] -= 0.1;  // later on, as by a wrong minimum
+    // negative late in the run, like a wrong minimum
+    if (fault_ == Fault::negative) values[0] -= 0.1;
     if (fault_ == Fault::missing) return;
     values[1] = x[0] + x[1] + (fault_ == Fault::invariant ? 1.001 : 1) * last;
     if (fault_ == Fault::infinite && t > 1) values[1] = INFINITY;
@@ -193,12 +194,12 @@ class Model : public System,
     if (biased) f[0] += 0.5 / static_cast<double>(length_);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       RandomStream random = key.stream(i);
-      double drawn = 0;  // the mean of the normals, where samples keep the sum
+      double drawn = 0;  // the mean of the normals, if samples conserve the sum
       if (fault_ == Fault::kept_sum) {
         RandomStream same = key.stream(i);
         for (int k = 0; k < 3; ++k) drawn += same.normal() / 3;
       }
-      // Fault: one sample in ten million carries the last entry's whole drift.
+      // Fault: one sample in ten million has all of the last entry's drift.
       const bool rare = fault_ == Fault::undrawn_samples;
       if (rare && random.uniform() < kUndrawn) out[2] += weights[i] * f[2] / kUndrawn;
       for (std::size_t k = 0; k < (rare ? 2 : 3); ++k)
@@ -226,8 +227,8 @@ class Model : public System,
     if (fault_ == Fault::noisy_coordinates && noisy_) rate *= 1.001;
     return rate;
   }
-  /// Part of the last entry's mean that samples give without noise: less if they are wrong, or
-  /// if one sample in ten million carries the rest.
+  /// Returns the part of the last entry's drift that every sample has. It is less than 1 if samples
+  /// are wrong, or if one sample in ten million has the rest.
   [[nodiscard]] double kept() const {
     return fault_ == Fault::still_samples ? 0.99 : fault_ == Fault::rare_samples ? 1 - 1e-7 : 1;
   }

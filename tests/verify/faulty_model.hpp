@@ -40,7 +40,7 @@ enum class Fault {
   lanes_mixed,
 };
 
-/// The catalogue of one system, "model": three numbers that approach their mean.
+/// Returns a catalogue with one system, "model": three numbers that approach their mean.
 Catalogue catalogue_of(Fault fault);
 
 }  // namespace popflow::test

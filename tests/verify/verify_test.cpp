@@ -1,5 +1,5 @@
-// A system that is right passes every check, and each way of being wrong is found by the check that
-// is there for it, and by no other.
+// A correct system passes every check. Each fault is found by the check that is meant for it, and
+// by no other.
 
 #include "verify/verify.hpp"
 
@@ -33,7 +33,7 @@ std::vector<Check> verified(Fault fault, const std::vector<std::string>& words,
   return verify(parse_verify(catalogue.info("model"), words), catalogue, workers, options);
 }
 
-/// Names of the checks that end like this.
+/// Returns the names of the checks with this verdict.
 std::set<std::string> names(const std::vector<Check>& checks, Check::Verdict verdict) {
   std::set<std::string> found;
   for (const Check& check : checks)
@@ -41,7 +41,7 @@ std::set<std::string> names(const std::vector<Check>& checks, Check::Verdict ver
   return found;
 }
 
-TEST_CASE("a system that is right passes every check", "[fast][verify]") {
+TEST_CASE("a correct system passes every check", "[fast][verify]") {
   const std::vector<Check> checks = verified(Fault::none, {});
   INFO(verification_table(checks));
   CHECK(holds(checks));
@@ -53,7 +53,7 @@ TEST_CASE("a system that is right passes every check", "[fast][verify]") {
         "noisy coordinates", "problem file"})
     CHECK(ok.count(name) == 1);
   CHECK(names(checks, Check::Verdict::skipped).empty());
-  CHECK(ok.count("reduction") == 0);  // nothing is reduced
+  CHECK(ok.count("reduction") == 0);  // the coordinates are not reduced
 
   const std::vector<Check> reduced = verified(Fault::none, {"--coordinates", "reduced"});
   INFO(verification_table(reduced));
@@ -70,7 +70,7 @@ TEST_CASE("a system that is right passes every check", "[fast][verify]") {
   CHECK(names(more, Check::Verdict::ok).count("gradient descent to the flow") == 1);
 }
 
-TEST_CASE("each fault is found by the check that is there for it", "[fast][verify]") {
+TEST_CASE("each fault is found by its check alone", "[fast][verify]") {
   using Names = std::set<std::string>;
   struct Case {
     Fault fault;
@@ -123,15 +123,15 @@ const Check& named(const std::vector<Check>& checks, const std::string& name) {
                        [&](const Check& check) { return check.name == name; });
 }
 
-TEST_CASE("events too rare for the samples give no conclusion", "[fast][verify]") {
+TEST_CASE("samples too rare to occur make a check inconclusive", "[fast][verify]") {
   const VerifyOptions only = {.only = {"mean of samples", "covariance"}};
   const std::vector<Check> some = verified(Fault::undrawn_samples, {}, only);
   INFO(verification_table(some));
   for (const char* name : {"mean of samples", "covariance"}) {
-    CHECK(named(some, name).verdict == Check::Verdict::ok);  // of what is met
+    CHECK(named(some, name).verdict == Check::Verdict::ok);  // as far as samples occur
     CHECK(named(some, name).note.find("inconclusive: ") != std::string::npos);
   }
-  // Transitions of a chain, none of which is ever met, or a few.
+  // Transitions of a chain that no sample has, or only a few samples have.
   Workers workers(2);
   for (const char* rare : {"--q", "--p"})
     for (const char* probability : {"1e-12", "1e-8", "1e-5"}) {
@@ -143,7 +143,7 @@ TEST_CASE("events too rare for the samples give no conclusion", "[fast][verify]"
       if (std::string(probability) == "1e-12")
         CHECK(names(checks, Check::Verdict::skipped).size() == checks.size());
     }
-  // A letter that one sample in a hundred thousand has.
+  // A letter that occurs in one sample of a hundred thousand.
   const std::filesystem::path counts =
       std::filesystem::temp_directory_path() / ("popflow-counts-" + std::to_string(getpid()));
   std::ofstream(counts) << "a\ta\t1200000\na\tb\t900000\na\tc\t1\nb\ta\t900000\nb\tb\t1100000\n"
@@ -166,7 +166,7 @@ std::vector<Check> verified(const FunctionSystem& system, const VerifyOptions& o
   return verify(parse_verify(catalogue.info(system.name), {}), catalogue, workers, options);
 }
 
-/// Rotation: no gradient, but a radius that is kept, and an exact solution.
+/// System of a rotation: no gradient, but a conserved radius and an exact solution.
 FunctionSystem rotation(double jacobian) {
   return {.name = "rotation",
           .title = "a point on a circle",
@@ -205,11 +205,11 @@ TEST_CASE("a system of functions is verified like any other", "[fast][verify]") 
     const std::set<std::string> ok = names(checks, Check::Verdict::ok);
     for (const char* name : {"invariant radius", "closed form", "order of rk4"})
       CHECK(ok.count(name) == 1);
-    CHECK(ok.count("gradient") == 0);  // it declares none
+    CHECK(ok.count("gradient") == 0);  // it declares no gradient flow
   }
 }
 
-/// dx/dt = -x, sampled through a number that all samples share.
+/// System dx/dt = -x whose samples use a vector that all samples share, unless `of_its_own`.
 FunctionSystem sharing(bool of_its_own) {
   return {.name = "sharing",
           .title = "a sample that keeps what it computes",
@@ -236,15 +236,15 @@ FunctionSystem sharing(bool of_its_own) {
           }};
 }
 
-TEST_CASE("runs at the same time that disturb each other are found out", "[fast][verify]") {
+TEST_CASE("simultaneous runs that disturb each other are detected", "[fast][verify]") {
   CHECK(names(verified(sharing(true)), Check::Verdict::fails).count("threads") == 0);
 #ifndef POPFLOW_SANITIZED
-  // The sanitizers would rightly end it.
+  // The sanitizers would rightly stop this data race.
   CHECK(names(verified(sharing(false)), Check::Verdict::fails).count("threads") == 1);
 #endif
 }
 
-/// x' = 1 + e^-x, whose derivative is of the size of rounding late in a run.
+/// System x' = 1 + e^-x, whose derivative becomes as small as rounding late in a run.
 FunctionSystem settling(double jacobian) {
   return {.name = "settling",
           .title = "a speed that settles",
@@ -265,7 +265,7 @@ FunctionSystem settling(double jacobian) {
           }};
 }
 
-TEST_CASE("rounding of a right-hand side is not held against its Jacobian", "[fast][verify]") {
+TEST_CASE("rounding of the right-hand side is no fault of the Jacobian", "[fast][verify]") {
   for (const double jacobian : {1.0, 1.0001}) {
     const std::vector<Check> checks = verified(settling(jacobian));
     INFO(verification_table(checks));
@@ -274,8 +274,8 @@ TEST_CASE("rounding of a right-hand side is not held against its Jacobian", "[fa
   }
 }
 
-/// x moves y and z, and of these nothing moves the second, at whose 0 right-hand sides have a kink.
-/// `of_x` and `of_y` are what the Jacobian's entries are multiplied by.
+/// System in which x changes y and z. z stays 0 unless `moved`, and right-hand sides have a kink at
+/// z = 0. `of_x` and `of_y` multiply the Jacobian's entries.
 FunctionSystem kinked(double of_x, double of_y, bool moved) {
   return {.name = "kinked",
           .title = "a kink on the way",
@@ -300,7 +300,7 @@ FunctionSystem kinked(double of_x, double of_y, bool moved) {
           }};
 }
 
-TEST_CASE("no Jacobian is asked for along an entry that is kept where there is no derivative",
+TEST_CASE("the Jacobian is not checked along a constant entry at which there is no derivative",
           "[fast][verify]") {
   struct Case {
     double of_x, of_y;
@@ -315,8 +315,8 @@ TEST_CASE("no Jacobian is asked for along an entry that is kept where there is n
   }
 }
 
-/// x' = -4 (1 + w) g x as a difference of two terms, of which rounding is left where w is nearly
-/// -1.
+/// System x' = -4 (1 + w) g x, computed as a difference of two terms, which leaves rounding where w
+/// is nearly -1.
 FunctionSystem cancelling(double w, double jacobian) {
   return {.name = "cancelling",
           .title = "a rate of rounding",
@@ -340,7 +340,7 @@ FunctionSystem cancelling(double w, double jacobian) {
           }};
 }
 
-TEST_CASE("a Jacobian is known no better than the state's last digits tell", "[fast][verify]") {
+TEST_CASE("the Jacobian is checked only up to the rounding of the state", "[fast][verify]") {
   for (const double w : {-1 + 1e-16, -0.7}) {
     for (const double jacobian : {1.0, 1.0001}) {
       const std::vector<Check> checks = verified(cancelling(w, jacobian));
@@ -354,7 +354,7 @@ TEST_CASE("a Jacobian is known no better than the state's last digits tell", "[f
 
 using Spoil = std::function<void(Functions&)>;
 
-/// x' = -x, y' = -2 y with all that can be said of it, but for what `spoil` makes of that.
+/// System x' = -x, y' = -2 y with all possible declarations, which `spoil` may change.
 FunctionSystem decaying(const Spoil& spoil) {
   using X = std::span<const double>;
   return {.name = "decaying",
@@ -385,7 +385,7 @@ FunctionSystem decaying(const Spoil& spoil) {
           }};
 }
 
-TEST_CASE("observables declared positive are below zero by rounding at most", "[fast][verify]") {
+TEST_CASE("observables declared positive may be negative by rounding at most", "[fast][verify]") {
   using X = std::span<const double>;
   struct Case {
     double floor, below;
@@ -406,8 +406,7 @@ TEST_CASE("observables declared positive are below zero by rounding at most", "[
   }
 }
 
-TEST_CASE("numbers that are not finite are named with their index by the first check",
-          "[fast][verify]") {
+TEST_CASE("the first check names non-finite numbers with their index", "[fast][verify]") {
   using X = std::span<const double>;
   const auto rhs_at_once = [](Functions& f) {
     f.rhs = [](X, double, std::span<double> out) {
@@ -451,8 +450,8 @@ TEST_CASE("numbers that are not finite are named with their index by the first c
   }
 }
 
-TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
-  // x' = x - c x^3; x rises to 0.9, and passes 0.5.
+TEST_CASE("lanes of function systems are compared with the functions", "[fast][verify]") {
+  // Flow x' = x - c x^3; x rises to 0.9 and passes 0.5.
   constexpr auto push = [](auto of, auto x, auto out) {
     out[0] = x[0] - of[0] * x[0] * x[0] * x[0];
   };
@@ -490,14 +489,14 @@ TEST_CASE("lanes of functions are held against these", "[fast][verify]") {
   CHECK_FALSE(held(right, NAN));
 }
 
-TEST_CASE("a flow that grows without bound is no fault, and is told", "[fast][verify]") {
+TEST_CASE("a flow that grows without bound is no fault, and is reported", "[fast][verify]") {
   const FunctionSystem growing = decaying([](Functions& f) {
     f.rhs = [](std::span<const double> x, double, std::span<double> out) {
       out[0] = x[0] * x[0];
       out[1] = out[2] = 0;
     };
   });
-  // In so many steps as lead there.
+  // The thorough check takes enough steps to reach the blow-up.
   const std::vector<Check> checks = verified(growing, {.thorough = true, .only = {"finite"}});
   INFO(verification_table(checks));
   CHECK(holds(checks));
@@ -560,8 +559,8 @@ TEST_CASE("a check that throws fails with its message, and the other checks run"
   }
 }
 
-/// Phase retrieval: a weight along the teacher's and one across it, whose loss is zero at the
-/// minimum, as a sum of squares or as a difference. `push`: what the flow is multiplied by.
+/// Phase retrieval: one weight along the teacher's and one across it. The loss vanishes at the
+/// minimum; it is computed as a sum of squares or as a difference. `push` multiplies the flow.
 FunctionSystem phase_retrieval(bool difference, double push) {
   return {.name = "phase-retrieval",
           .title = "phase retrieval",
@@ -586,7 +585,8 @@ FunctionSystem phase_retrieval(bool difference, double push) {
           }};
 }
 
-TEST_CASE("a loss that is a difference of terms is known no better than these", "[fast][verify]") {
+TEST_CASE("a loss computed as a difference is checked only up to the rounding of its terms",
+          "[fast][verify]") {
   for (const bool difference : {false, true})
     for (const double push : {1.0, 1.0001}) {
       const std::vector<Check> checks = verified(phase_retrieval(difference, push));
@@ -597,7 +597,7 @@ TEST_CASE("a loss that is a difference of terms is known no better than these", 
     }
 }
 
-/// A flow that is a million times as fast at first.
+/// System whose flow is a million times faster at first.
 FunctionSystem plunging() {
   return {.name = "plunging",
           .title = "a fall from high up",
@@ -615,8 +615,7 @@ FunctionSystem plunging() {
           }};
 }
 
-TEST_CASE("orders of methods are looked for where steps of one length show them",
-          "[fast][verify]") {
+TEST_CASE("orders of methods are measured where equal steps show them", "[fast][verify]") {
   const std::vector<Check> checks = verified(plunging());
   INFO(verification_table(checks));
   CHECK(holds(checks));
@@ -624,7 +623,7 @@ TEST_CASE("orders of methods are looked for where steps of one length show them"
     CHECK(names(checks, Check::Verdict::ok).count(name) == 1);
 }
 
-TEST_CASE("correct systems that verify once refused pass", "[fast][verify]") {
+TEST_CASE("correct systems that are hard to verify pass", "[fast][verify]") {
   struct Case {
     std::string system;
     std::vector<std::string> words;
@@ -646,7 +645,7 @@ TEST_CASE("correct systems that verify once refused pass", "[fast][verify]") {
   }
 }
 
-TEST_CASE("a long estimate is reported", "[fast][verify]") {
+TEST_CASE("a long verification reports its progress", "[fast][verify]") {
   std::vector<double> parts;
   std::set<std::string> rows;
   VerifyOptions options;
@@ -660,7 +659,7 @@ TEST_CASE("a long estimate is reported", "[fast][verify]") {
   CHECK(parts.back() < 1);
   for (const char* row : {"the flow", "Jacobian: the start", "methods: dopri5", "threads"})
     CHECK(rows.count(row) == 1);
-  CHECK(parts.size() > 1000);  // at every step of flows
+  CHECK(parts.size() > 1000);  // progress is reported at every step of a flow
 }
 
 }  // namespace
