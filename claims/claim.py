@@ -80,23 +80,36 @@ NAMED = 3
 
 
 def verdict_in_line(numbers: Iterable[Number], chosen: Sequence[str] = ()) -> str:
-    """The verdict for the table: names three conditions at most and counts the others.
+    """Returns the verdict for a line of the table; `sentences` chooses the conditions it names."""
+    return sentences(by_verdict(numbers), chosen)
 
-    The conditions in `chosen` come first; without it, those with the rarest verdicts."""
-    said = by_verdict(numbers)
+
+def sentences(said: dict[str, list[str]], chosen: Sequence[str] = ()) -> str:
+    """Returns verdicts in short sentences, such as "Holds in 9 of 10 conditions. Not: N = 3."
+
+    Names at most three conditions. These are the exceptions to the commonest verdict. If there are
+    more than three, the conditions in `chosen` come first, then those with the rarest verdicts."""
     if len(said) < 2:
-        return next(iter(said), "no number decides")
-    order = [(words, place) for words, places in sorted(said.items(), key=lambda of: len(of[1]))
-             for place in places]
-    order.sort(key=lambda one: one[1] not in chosen)
-    named = set(order[:NAMED])
+        return next(iter(said), "no number decides").capitalize()
+    count = sum(map(len, said.values()))
+    commonest = max(said, key=lambda words: len(said[words]))
+    places = [(words, place) for words in sorted(said, key=lambda words: len(said[words]))
+              for place in said[words] if count <= NAMED or words != commonest]
+    if len(places) > NAMED:
+        places = [(words, place) for words, some in said.items() for place in some]
+        places.sort(key=lambda one: (one[1] not in chosen, len(said[one[0]])))
+    named = places[:NAMED]
     parts = []
-    for words, places in said.items():
-        some = [place for place in places if (words, place) in named]
-        left = len(places) - len(some)
-        more = f"{left} {'more ' if some else ''}{'condition' if left == 1 else 'conditions'}"
-        parts.append(f"{words}: {'; '.join([*some, more] if left else some)}")
-    return " · ".join(parts)
+    for words, all_of in said.items():
+        some = [place for place in all_of if (words, place) in named]
+        start = words.capitalize() if words != "does not hold" or not parts else "Not"
+        whole = f" of {count} conditions" if not parts else ""
+        if count <= NAMED or (parts and some == all_of):
+            parts.append(f"{start}: {'; '.join(some)}.")
+        else:
+            mark = ": " if some == all_of else ", such as " if some else ""
+            parts.append(f"{start} in {len(all_of)}{whole}{mark}{'; '.join(some)}.")
+    return " ".join(parts)
 
 
 Measure = Callable[[bool], list[Number]]
@@ -116,7 +129,7 @@ class Claim:
     #: The number that the table shows: what it measures and its condition. Default: the first
     #: that decides.
     headline: tuple[str, str] = ("", "")
-    #: Conditions that the table names before others, three at most.
+    #: Conditions that the table names first if there are more exceptions than it can name.
     conditions: Sequence[str] = ()
 
     @property

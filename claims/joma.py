@@ -37,8 +37,8 @@ def as_wide(*widths: int) -> dict[str, Any]:
     return {"width": {"classes": list(widths), "nodes": list(widths)}}
 
 
-@claim(10, JOMA, "theorem 1: logits follow the weights, exactly with linear and exp attention, "
-       "nearly with softmax", experiments=["joma-figure2", "joma-joint-correlation"], has_long=True,
+@claim(10, JOMA, "Theorem 1: the logits follow the weights, exactly for linear and exp attention, "
+       "nearly for softmax", experiments=["joma-figure2", "joma-joint-correlation"], has_long=True,
        picture="claim-10.png",
        headline=("least correlation over time, mean over draws",
                  "softmax, 10 nodes, Dirichlet data"),
@@ -127,8 +127,8 @@ def with_steps(attention: str) -> list[Number]:
     return found
 
 
-@claim(11, JOMA, "the correlation of the logits with the theorem's stays near 1 under "
-       "cross-entropy SGD",
+@claim(11, JOMA, "The correlation between the logits and those of theorem 1 stays near 1 under "
+       "SGD with cross-entropy",
        experiments=["joma-figure2-sgd", "joma-joint-correlation"], has_long=True)
 def correlation(long: bool) -> list[Number]:
     """Figure 2: 2000 steps of 0.1 with softmax attention, here on batches of 20 contexts of 100
@@ -166,8 +166,8 @@ def mean_of(values: Any) -> Estimate:
                     values.size - 1)
 
 
-@claim(12, JOMA, "with linear activation weights grow by the error function, and attention only "
-       "sparsifies",
+@claim(12, JOMA, "With linear activation, weights grow by the error function and attention only "
+       "becomes sparser",
        experiments=["joma-erf-law"], has_long=True)
 def error_function(long: bool) -> list[Number]:
     """Theorem 3, exp attention and one node: erf(v/(sqrt 2 tau)) of every token grows evenly, at a
@@ -226,7 +226,8 @@ def rise_from_unequal(seed: int) -> float:
     return float((entropy - np.minimum.accumulate(entropy)).max())
 
 
-@claim(13, JOMA, "with nonlinear activation entropy falls and rises again, salient tokens first",
+@claim(13, JOMA, "With nonlinear activation, the entropy of attention falls and rises again, and "
+       "salient tokens are learned first",
        experiments=["joma-figure4", "joma-salient-first", "joma-first-learned"], has_long=True,
        picture="claim-13.png",
        headline=("share of draws that bounce", "5 nodes until t = infinity"),
@@ -367,7 +368,7 @@ def off_the_ratio() -> float:
                for mu, rate in rates.items() if mu != largest)
 
 
-@claim(14, JOMA, "the stable rank of the MLP's weights falls and rises again",
+@claim(14, JOMA, "The stable rank of the MLP's weights falls and rises again",
        picture="claim-14.png", has_long=True,
        headline=("share of runs that bounce",
                  "square, Dirichlet data, temperature 1, 10 nodes"),
@@ -422,7 +423,7 @@ def rank_bounced(rank: Any) -> Any:
     return (least <= 0.9 * rank[..., 0]) & (rank[..., -1] >= 1.1 * least)
 
 
-@claim(15, JOMA, "co-occurrence in the latent tree sets the order in which tokens are learned",
+@claim(15, JOMA, "Co-occurrence in the latent tree sets the order in which tokens are learned",
        experiments=["joma-tree"], picture="claim-15.png",
        headline=("exponent of the temperature in the largest start", "boundary"),
        conditions=["temperature 10, start a tenth of mu^3/tau^2",

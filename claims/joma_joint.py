@@ -15,7 +15,8 @@ from .papers import JOMA
 from .share import share
 
 
-@claim(36, JOMA, "salient before non-salient, also where MLP and attention are trained together",
+@claim(36, JOMA, "Salient tokens are learned first, also where MLP and attention are trained "
+       "together",
        headline=("rank correlation of saliency and learning time, mean over draws",
                  "identity, Gaussian data"),
        conditions=["identity, Gaussian data", "identity, Gaussian data, common level",
@@ -77,7 +78,7 @@ def correlation(drive: np.ndarray, times: np.ndarray) -> float:
     return float(np.mean(each)) if each else 0.0
 
 
-@claim(37, JOMA, "the fall and rise of the attention's entropy does not depend on the model's size",
+@claim(37, JOMA, "The fall and rise of the attention's entropy does not depend on the model's size",
        has_long=True, headline=("share of draws that bounce", "20 nodes, temperature 1"),
        conditions=["5 nodes, temperature 1", "20 nodes, temperature 1", "40 nodes, temperature 1"])
 def size(long: bool) -> list[Number]:

@@ -30,7 +30,7 @@ BASIN_CHAINS = {"balanced chains": list(CHAINS.values()),
                 "p and q near 0 or 1": [{"p": 0.02, "q": 0.02}, {"p": 0.98, "q": 0.98}]}
 
 
-@claim(16, MARKOV, "the flow conserves the energy",
+@claim(16, MARKOV, "The flow conserves the energy",
        experiments=["markov-small-start-correlated", "markov-high-energy"])
 def energy(long: bool) -> list[Number]:
     """The largest change of the energy along the flow, over starts in the plane and chains on both
@@ -52,7 +52,7 @@ def energy(long: bool) -> list[Number]:
     return found
 
 
-@claim(17, MARKOV, "the side of the separatrix decides whether a start ends in a local minimum",
+@claim(17, MARKOV, "The side of the separatrix decides whether a start ends in a local minimum",
        experiments=["markov-basins", "markov-basins-alternating"], has_long=True)
 def basins(long: bool) -> list[Number]:
     """The theorem is about the flow of e and w with the bias b at its optimum. For this flow every
@@ -176,7 +176,7 @@ def with_free_bias(chain: dict[str, float], starts: dict[str, list[float]],
                    int((accurate.popflow.words("outcome").values != outcome).sum()), where)]
 
 
-@claim(18, MARKOV, "the critical points are global minima on a curve, and on the line e = 0 local "
+@claim(18, MARKOV, "The critical points are global minima on a curve, and on the line e = 0 local "
        "minima, maxima and a saddle", experiments=["markov-left-of-saddle"])
 def critical_points(long: bool) -> list[Number]:
     """The loss of e and w, with the bias at its optimum, on stencils around the points that the
@@ -308,7 +308,7 @@ def others(where: str, chain: dict[str, float]) -> Number:
                  "no other critical points", most=0)
 
 
-@claim(19, MARKOV, "small Gaussian starts end in a global minimum if p + q < 1, in a local one if "
+@claim(19, MARKOV, "Small Gaussian starts end in a global minimum if p + q < 1, in a local one if "
        "p + q > 1", experiments=["markov-small-start-correlated", "markov-small-start-alternating",
                                  "markov-high-energy"], has_long=True,
        headline=("share of starts that end global, free bias, p = 0.2, q = 0.3",
@@ -389,7 +389,7 @@ TRAINING: dict[str, dict[str, Any]] = {
     "AdamW": {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 1e-3, "steps": 8000}}
 
 
-@claim(20, MARKOV, "sampled training follows the flow, and ends where it does",
+@claim(20, MARKOV, "Sampled training follows the flow and ends where the flow does",
        experiments=["markov-sgd-basins", "markov-basins-sgd"], has_long=True,
        headline=("runs that end elsewhere than the flow", "SGD, skewed chains"),
        conditions=["SGD, skewed chains", "AdamW, balanced chains",
@@ -511,7 +511,7 @@ RULES: dict[str, dict[str, Any]] = {
     "Adam": {"optimizer": "adam", "learning_rate": 0.01, "steps": 1500}}
 
 
-@claim(40, MARKOV, "starts with w < 0 and an energy above the saddle's end in a global minimum: a "
+@claim(40, MARKOV, "Starts with w < 0 and an energy above the saddle's end in a global minimum: a "
        "guideline for initialisation", has_long=True, picture="claim-40.png",
        headline=("share of starts that end global, p + q < 1, p = 0.6, q = 0.05",
                  "SGD, around (0.5, -1), skewed chains"),

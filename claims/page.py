@@ -31,9 +31,9 @@ def page(before: str) -> str:
 
 
 def table() -> str:
-    lines = [cells("", "claim", "one number", "verdict", "time", ""), cells(*["---"] * 6)]
+    lines = [cells("", "Claim", "One number", "Verdict", "Time", ""), cells(*["---"] * 6)]
     lines += [row(claim, load(claim.number)) for claim in ordered()]
-    lines += [cells(str(number), one.claim, "", "not measurable yet: what it takes is "
+    lines += [cells(str(number), one.claim, "", "Not measurable yet: what it takes is "
                     "[below](#claims-that-popflow-cannot-measure-yet)", "", "")
               for number, one in unmeasured()]
     return "\n".join(lines) + "\n"
@@ -59,11 +59,16 @@ def row(claim: Claim, forms: Forms) -> str:
     result = best(forms)
     link = f"[{claim.number}](#{anchor(claim)})"
     if result is None:
-        return cells(link, claim.says, "", "not measured yet", "", "")
+        return cells(link, claim.says, "", "Not measured yet", "", "")
     number = headline(claim, forms)
     return cells(link, claim.says, f"{value(number.found)}: {number.what}{at(number)}",
-                 f"**{verdict_in_line(together(forms), claim.conditions)}**", lasted(result),
+                 emphasised(verdict_in_line(together(forms), claim.conditions)), lasted(result),
                  thumbnail(claim))
+
+
+def emphasised(said: str) -> str:
+    """Sets the first words of a verdict in bold, such as "Holds in 9 of 10 conditions"."""
+    return re.sub(r"^([\w ]+)", r"**\1**", said)
 
 
 def headline(claim: Claim, forms: Forms) -> Number:
@@ -119,7 +124,7 @@ def section(claim: Claim, forms: Forms) -> str:
     if claim.experiments:
         lines[-1] += "; experiments: " + ", ".join(f"`{name}`" for name in claim.experiments)
     if forms:
-        lines += ["", f"**{verdict_in_line(together(forms), claim.conditions)}**"]
+        lines += ["", emphasised(verdict_in_line(together(forms), claim.conditions))]
     lines += ["", protocol_list(claim.protocol, SOURCES.get(claim.paper, ""))]
     if claim.picture:
         lines += ["", f"![{claim.says}](pictures/{claim.picture})"]
@@ -128,7 +133,7 @@ def section(claim: Claim, forms: Forms) -> str:
     for form, result in sorted(forms.items(), reverse=True):
         lines += ["", *conditions(form, result), "", "<details><summary>All numbers of the "
                   f"{form} form</summary>", ""]
-        lines += [cells("measured", "where", "found", "must be", ""), cells(*["---"] * 5)]
+        lines += [cells("Measured", "Condition", "Found", "Must be", ""), cells(*["---"] * 5)]
         lines += [cells(number.what, number.where, value(number.found), must(number), mark(number))
                   for number in result.numbers]
         lines += ["", "</details>"]
@@ -146,8 +151,9 @@ def protocol_list(protocol: Protocol, source: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of a protocol file, without characters that Markdown or HTML would take for markup."""
-    return re.sub(r"([*_|<>\\])", r"\\\1", text)
+    """Escapes the characters of a protocol that Markdown or HTML would take for markup. An
+    underscore within a word, as in W_V, is none."""
+    return re.sub(r"([*|<>\\]|(?<!\w)_|_(?!\w))", r"\\\1", text)
 
 
 def conditions(form: str, result: Result) -> list[str]:

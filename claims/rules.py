@@ -20,7 +20,7 @@ from typing import Any
 import popflow
 
 from . import reduced
-from .claim import VERDICTS, by_verdict
+from .claim import by_verdict, sentences
 from .page import PLACE, cells
 
 RULES = {"sgd": reduced.PLAIN, "momentum": reduced.MOMENTUM, "adam": reduced.ADAM}
@@ -57,15 +57,6 @@ def keep(number: int, rule: str, found: dict[str, Any]) -> None:
     KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def said(found: dict[str, Any]) -> str:
-    """The verdict with its conditions, if they differ."""
-    verdict = found["verdict"]
-    if len(verdict) == 1:
-        return next(iter(verdict))
-    return "; ".join(f"{words}: {', '.join(verdict[words])}" for words in VERDICTS
-                     if words in verdict)
-
-
 def table() -> str:
     lines = [cells("", "form", "plain steps or their flow", "momentum 0.9", "Adam", "changes"),
              cells(*["---"] * 6)]
@@ -76,12 +67,13 @@ def table() -> str:
         row, changed = [], []
         for rule in ("momentum", "adam"):
             if rule in under:
-                row.append(said(under[rule]))
+                row.append(sentences(under[rule]["verdict"]))
                 if plain and under[rule]["verdict"] != plain["verdict"]:
                     changed.append(rule)
             else:
                 row.append(f"none: {ALONE.get((number, rule), 'not measured')}")
-        known = (plain["form"], said(plain)) if plain else ("", "as in the table above")
+        known = (plain["form"], sentences(plain["verdict"])) if plain else ("",
+                                                                            "as in the table above")
         lines.append(cells(str(number), *known, *row, ", ".join(changed)))
     return "\n".join(lines) + "\n"
 

@@ -136,7 +136,8 @@ def block_wise(init: str, l2: float, t_end: float, place: str) -> list[Number]:
                    float(np.abs(ends(0.1) - found).max()), place)]
 
 
-@claim(22, TOPIC, "two stages: the norm of W_V grows first, those of W_K and W_Q later",
+@claim(22, TOPIC,
+       "Training has two stages: the norm of W_V grows first, those of W_K and W_Q later",
        experiments=["topic-two-stages"], has_long=True, picture="claim-22.png",
        headline=("growth of the norm of W_V until stage 2, relative to the norm then, draw 0",
                  "all uniform +-1/sqrt(d)"),
@@ -244,7 +245,7 @@ def stages(run: Any, what: str, place: str) -> list[Number]:
                    second / first if first > 0 else np.inf, place)]
 
 
-@claim(23, TOPIC, "words come to attend more to words of their own topic",
+@claim(23, TOPIC, "Words come to attend more to words of their own topic",
        experiments=["topic-attention-map", "topic-two-stages", "topic-after-the-plateau"],
        has_long=True, picture="claim-23.png",
        headline=("least contrast", "trained W_V with l2 1e-4 to 1e-3 at the end, "
@@ -382,7 +383,7 @@ def attention_contrast(runs: Any, with_word: bool = False) -> np.ndarray:
     return own if with_word else alone
 
 
-@claim(24, TOPIC, "the loss over (alpha, beta) is least where words attend more to their own topic",
+@claim(24, TOPIC, "The loss over (alpha, beta) is least where words attend more to their own topic",
        experiments=["topic-landscape"], picture="claim-24.png", has_long=True,
        conditions=["W_V with blocks", "W_V with blocks, keep-prob 0, random-prob 0.1",
                    "other words of the topic with W_V diagonal"])
@@ -508,7 +509,7 @@ def minimum(loss: Loss) -> tuple[float, float, float, float]:
             float(steps[1] - steps[0]))
 
 
-@claim(25, TOPIC, "embeddings of words of one topic have larger inner products than those of two",
+@claim(25, TOPIC, "Embeddings of words of one topic have larger inner products than those of two",
        experiments=["topic-embedding"])
 def embeddings(long: bool) -> list[Number]:
     """Embeddings trained with uniform attention, from scale times the identity until t = 1e4/l2,
@@ -576,7 +577,7 @@ def on_plateau(run: Any) -> np.ndarray:
     return (contrast > 2) & (run.attention_same_word < 1.01 * run.attention_same_topic).values
 
 
-@claim(41, TOPIC, "training W_V first and the attention after it is a fair simplification of joint "
+@claim(41, TOPIC, "Training W_V first and then the attention is a fair simplification of joint "
        "training",
        headline=("contrast of alternating training relative to joint training, 4 topics in a "
                  "document, l2 = 0.0001", "at the end"),
@@ -618,7 +619,7 @@ def alternating(long: bool) -> list[Number]:
     return found
 
 
-@claim(43, TOPIC, "the results remain with documents of 100 to 150 words",
+@claim(43, TOPIC, "The results remain with documents of 100 to 150 words",
        has_long=True,
        headline=("excess of a word's own entry over its topic's, relative to the difference of "
                  "topics, 125 words",
@@ -663,7 +664,7 @@ def short_documents(long: bool) -> list[Number]:
     return found
 
 
-@claim(44, TOPIC, "if one part is not trained the other compensates",
+@claim(44, TOPIC, "If one part is not trained, the other compensates",
        headline=("share left of the loss that joint training removes, 4 topics in a document, "
                  "l2 = 0.0001", "loss, W_V with uniform attention"),
        conditions=["topic structure", "loss, W_V with uniform attention",

@@ -29,7 +29,7 @@ TOPICS: dict[str, Any] = {"topics": 5, "words_per_topic": 4, "topics_per_documen
 WORDS = 1 + 5 * 4
 
 
-@claim(26, TOPIC, "the two stages are there for a variety of optimizers", has_long=True,
+@claim(26, TOPIC, "The two stages occur with a variety of optimizers", has_long=True,
        conditions=["momentum, scale 0.01", "adam, scale 0.01", "rmsprop, scale 0.01"])
 def stages_by_rule(long: bool) -> list[Number]:
     """Full-batch training by the discrete rules, from W_V = 0 and Gaussian W_K and W_Q of standard
@@ -94,7 +94,7 @@ TIME, TIMES = 8.0, 17
 WATCHED = ["loss", "slope", "prob_0to1"]
 
 
-@claim(27, TRAINING, "momentum beta at rate eta is plain SGD at eta/(1 - beta), to 5%",
+@claim(27, TRAINING, "Momentum beta at rate eta equals plain SGD at rate eta/(1 - beta), to 5%",
        has_long=True,
        conditions=["without noise, beta = 0.5, eta/(1 - beta) = 0.02",
                    "without noise, beta = 0.9, eta/(1 - beta) = 0.02"])

@@ -19,7 +19,7 @@ KINDS: dict[str, dict[str, Any]] = {"linear": {}, "softmax": SOFTMAX}
 WEIGHTS = {"equal": 0, "unequal": 1}
 
 
-@claim(30, BIGRAM, "linear and softmax attention end at similar losses", has_long=True,
+@claim(30, BIGRAM, "Linear and softmax attention end at similar losses", has_long=True,
        picture="claim-30.png",
        headline=("largest difference of the losses, relative to the initial excess loss",
                  "flow at 8 boosting times, unequal weights"),
@@ -69,7 +69,7 @@ def ends(kind: dict[str, Any], seed: int, concentration: float) -> list[float]:
     return [float(one) for one in run.excess_loss[1:] / run.excess_loss[0]]
 
 
-@claim(31, BIGRAM, "softmax does not lower the samples of stage 1", has_long=True,
+@claim(31, BIGRAM, "Softmax does not lower the number of samples of stage 1", has_long=True,
        headline=("samples of softmax relative to linear attention", "T = 50"))
 def samples_of_stage1(long: bool) -> list[Number]:
     """SGD from scratch (N = 3), to the boosting time of the flow of the same attention. Noise
@@ -119,7 +119,7 @@ def at_nine_tenths(doses: np.ndarray, right: np.ndarray) -> float:
     return float(np.exp((stats.norm.ppf(0.9) - a) / b)) if b > 0 else float("nan")
 
 
-@claim(33, BIGRAM, "with adaptive rules linear and softmax attention train alike",
+@claim(33, BIGRAM, "With adaptive rules, linear and softmax attention train alike",
        headline=("steps of softmax relative to linear attention until signal_V signal_A = 1/2",
                  "adam at rate 0.01, T = 100"),
        conditions=["adam at rate 0.01, T = 100", "rmsprop at rate 0.01, T = 100",

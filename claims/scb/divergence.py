@@ -18,7 +18,7 @@ METHODS: dict[str, dict[str, Any]] = {
 BATCHES = (4, 16, 32, 64)
 
 
-@claim(28, BIGRAM, "batches below 64 make SGD diverge, with l1 or without", has_long=True,
+@claim(28, BIGRAM, "Batches below 64 make SGD diverge, with l1 or without", has_long=True,
        headline=("share of runs that diverge", "two stages with l1, B = 4"),
        conditions=["plain SGD, B = 4", "two stages with l1, B = 4", "two stages with l1, B = 32"])
 def smaller_batches(long: bool) -> list[Number]:

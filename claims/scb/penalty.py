@@ -13,7 +13,8 @@ ITEMS = {"excess_loss": "excess loss", "distance_Q": "distance to Q", "distance_
 MOST = {"excess_loss": 1.1, "distance_Q": 0.9}
 
 
-@claim(3, BIGRAM, "l1-proximal SGD beats plain SGD at small batches", experiments=["scb-l1-sgd"],
+@claim(3, BIGRAM, "Proximal SGD with l1 beats plain SGD at small batches",
+       experiments=["scb-l1-sgd"],
        has_long=True)
 def l1(long: bool) -> list[Number]:
     """SGD in two stages with l1 in the second, against plain SGD (V and A from the same start,
@@ -43,7 +44,7 @@ def l1(long: bool) -> list[Number]:
             *compared(5, 200, (16,), (0, 1e-3, 3e-3), 6)]
 
 
-@claim(34, BIGRAM, "at N from 3 to 20 with real batches l1 beats plain SGD", has_long=True,
+@claim(34, BIGRAM, "At N from 3 to 20 with real batches, l1 beats plain SGD", has_long=True,
        headline=("distance to Q relative to the opponent's", "against plain SGD, N = 20"),
        conditions=["against plain SGD, N = 20", "against plain SGD, N = 3",
                    "against projected plain SGD, N = 20"])

@@ -13,7 +13,7 @@ from .chance import power_of_length
 from .common import SMALL, TWO_STAGES, completed, flow, noisy, stage2_bound, thresholded
 
 
-@claim(2, BIGRAM, "stage 1 lasts about log T; its samples grow polynomially with T, those of "
+@claim(2, BIGRAM, "Stage 1 lasts about log T; its samples grow polynomially with T, those of "
        "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"],
        picture="claim-02.png", has_long=True,
        headline=("exponent of T in the number of samples", "samples of stage 2 at a fixed batch"),

@@ -18,7 +18,7 @@ from .chance import power_of_length
 from .common import SUPPORT, TWO_STAGES, completed, noisy, stage2_bound
 
 
-@claim(5, BIGRAM, "training works at N = 100, 500 and T = 100 000 with Gaussian noise",
+@claim(5, BIGRAM, "Training works at N = 100 and 500, T = 100 000, with Gaussian noise",
        experiments=["scb-large"], has_long=True,
        headline=("share of runs with signal_A above 0.1 after stage 1",
                  "N = 100 and T = 100000 with B = 1e+08"),

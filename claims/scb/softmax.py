@@ -19,8 +19,8 @@ PROBLEM: dict[str, Any] = {"vocab_size": 5, "sparsity": 2, "transition_concentra
 SOFTMAX = {"attention": "softmax"}
 
 
-@claim(8, BIGRAM, "softmax behaves like linear attention near the start at a rate slower by T^2, "
-       "and later sparsifies like l1", experiments=["scb-softmax"], has_long=True,
+@claim(8, BIGRAM, "Softmax behaves like linear attention near the start, slower by T^2, and later "
+       "sparsifies like l1", experiments=["scb-softmax"], has_long=True,
        picture="claim-08.png",
        headline=("share of |A| at the positions of Q, softmax relative to the opponent",
                  "against two stages (0.003) at 8 boosting times, T = 25"),
@@ -130,7 +130,7 @@ def trained(T: int, options: dict[str, Any], learning_rate: float, runs: int = 4
                  save_at=",".join(f"{time!r}" for time in [0.0, *times[:-1]]))
 
 
-@claim(9, BIGRAM, "softmax and linear attention both recover the pattern of Q",
+@claim(9, BIGRAM, "Softmax and linear attention both recover the pattern of Q",
        experiments=["scb-softmax", "scb-two-stages"], has_long=True,
        headline=("least lead of a position of Q, relative to the least weight of Q",
                  "softmax flow, unequal weights, at 2 boosting times"),

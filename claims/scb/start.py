@@ -16,7 +16,7 @@ from ..papers import BIGRAM
 from .common import SUPPORT, mean
 
 
-@claim(7, BIGRAM, "a uniform start differs from the stationary one by O(1/N)",
+@claim(7, BIGRAM, "A uniform start differs from the stationary one by O(1/N)",
        experiments=["scb-uniform-start"], has_long=True)
 def uniform_start(long: bool) -> list[Number]:
     """mu has equally spaced values from 1/(2N) to 2/N for every N, so that its conditioning is
@@ -129,7 +129,7 @@ def power(differences: dict[tuple[int, int], float], what: str, where: str) -> l
             Number(f"{what}, N = {sizes[-1]}", means[-1], where)]
 
 
-@claim(32, BIGRAM, "training is stable under small perturbations of the start",
+@claim(32, BIGRAM, "Training is stable under small perturbations of the start",
        headline=("largest relative change of the boosting time",
                  "perturbation of 0.1 times the start, T = 100"),
        conditions=["perturbation of 0.1 times the start, T = 100",

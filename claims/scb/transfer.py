@@ -18,7 +18,7 @@ from .chance import at_most
 from .common import SMALL, completed, flow, mean, noisy, stands_out
 
 
-@claim(6, BIGRAM, "transfer skips stage 1", experiments=["scb-transfer", "scb-fine-tuning"],
+@claim(6, BIGRAM, "Transfer skips stage 1", experiments=["scb-transfer", "scb-fine-tuning"],
        has_long=True)
 def transfer(long: bool) -> list[Number]:
     """By the definition that the paper's analysis uses, stage 1 is the wait in which a drift of
@@ -191,7 +191,7 @@ def growth_of_log(lengths: tuple[int, ...]) -> float:
                  np.log(lengths[-1] / lengths[0]))
 
 
-@claim(38, BIGRAM, "transfer works between chains of different stationary distributions",
+@claim(38, BIGRAM, "Transfer works between chains with different stationary distributions",
        headline=("boosting time relative to training from scratch", "farther distributions"))
 def other_distributions(long: bool) -> list[Number]:
     """Flow, N = 10, V = V_pre/2 + mu 1'/2. The new chain mixes the transitions of the old one with

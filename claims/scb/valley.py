@@ -13,7 +13,7 @@ from ..papers import BIGRAM
 from .common import SMALL, SUPPORT, TWO_STAGES, mean, noisy, stage2_bound, thresholded
 
 
-@claim(4, BIGRAM, "after the loss has converged the distances to P and Q grow, and normalising "
+@claim(4, BIGRAM, "After the loss has converged, the distances to P and Q grow, and normalising "
        "recovers both", experiments=["scb-valley", "scb-pretraining"], picture="claim-04.png")
 def growing_distances(long: bool) -> list[Number]:
     """(Picture: `popflow run --config scb-valley`.) The flow in two stages (N = 10, T = 5000)
@@ -81,7 +81,7 @@ def norm(run: xarray.Dataset, what: str) -> float:
     return float((problem["P" if what == "P" else "Q_value"]**2).sum()**0.5)
 
 
-@claim(29, BIGRAM, "the loss rises again if l1 goes on for long", has_long=True,
+@claim(29, BIGRAM, "The loss rises again if l1 goes on for long", has_long=True,
        headline=("rise of the excess loss above its least value", "SGD, lambda = 0.01"),
        conditions=["flow, lambda = 0.0001", "flow, lambda = 0.001", "SGD, lambda = 0.01"])
 def rising_loss(long: bool) -> list[Number]:
