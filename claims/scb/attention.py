@@ -1,4 +1,5 @@
-"""What softmax changes: losses at the end, samples of stage 1, adaptive rules (30, 31, 33)."""
+"""Effects of softmax: losses at the end, samples of stage 1, adaptive rules (claims 30, 31 and
+33)."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ WEIGHTS = {"equal": 0, "unequal": 1}
                    "equal weights", "SGD at 8 boosting times, unequal weights"])
 def similar_losses(long: bool) -> list[Number]:
     """The flow (N = 5, T = 100, four problems with equal weights of Q and four with unequal ones)
-    is compared at 2, 8 and 64 times the boosting time of the attention's own flow. SGD (T = 25, in
-    the long form 50; rate 1/T, batches of 64) is compared at 8 times. The difference is given
-    relative to the largest possible fall of the loss, from the start to its least value."""
+    is compared at 2, 8 and 64 times the boosting time of each attention's own flow. SGD (T = 25, in
+    the long form 50; rate 1/T, batches of 64) is compared at 8 times. The difference is relative to
+    the initial excess loss, which is the largest possible fall of the loss."""
     found: list[Number] = []
     for words, concentration in WEIGHTS.items():
         course = np.array([[ends(kind, seed, concentration) for kind in KINDS.values()]
@@ -72,13 +73,13 @@ def ends(kind: dict[str, Any], seed: int, concentration: float) -> list[float]:
 @claim(31, BIGRAM, "Softmax does not lower the number of samples of stage 1", has_long=True,
        headline=("samples of softmax relative to linear attention", "T = 50"))
 def samples_of_stage1(long: bool) -> list[Number]:
-    """SGD from scratch (N = 3), to the boosting time of the flow of the same attention. Noise
-    depends on the batch over the learning rate alone: the dose. Linear attention has batches at a
-    rate of 0.1; softmax, which has the right sign at this rate with a batch of 1 already, has
-    larger rates at a batch of 1. A run that diverges counts as one with the wrong sign. The chance
-    that signal_A has the right sign at the end is a probit in the logarithm of the dose; the dose
-    at which it is 0.9, times the time, is the number of samples. Softmax takes far smaller doses,
-    but for a time that is longer by more."""
+    """SGD trains from scratch (N = 3), to the boosting time of the flow with the same attention.
+    The noise depends only on the dose, the batch size over the learning rate. Linear attention has
+    several batch sizes at a rate of 0.1. Softmax has the right sign at this rate even with a batch
+    of 1, so it has larger rates at a batch of 1. A run that diverges counts as one with the wrong
+    sign. The probability that signal_A has the right sign at the end is fitted by a probit in the
+    logarithm of the dose. The dose at which it is 0.9, times the boosting time, is the number of
+    samples. Softmax needs far smaller doses, but the boosting time is longer by a larger factor."""
     found: list[Number] = []
     for T in (50, 100) if long else (25, 50):
         samples = {}
@@ -106,7 +107,8 @@ def samples_of_stage1(long: bool) -> list[Number]:
 
 
 def at_nine_tenths(doses: np.ndarray, right: np.ndarray) -> float:
-    """The dose at which a probit in its logarithm is 0.9; NaN if the chance does not rise."""
+    """Returns the dose at which the fitted probit is 0.9; NaN if the probability does not rise with
+    the dose."""
     counts, trials = right.sum(axis=1), right.shape[1]
     x = np.log(doses)
 
@@ -125,15 +127,15 @@ def at_nine_tenths(doses: np.ndarray, right: np.ndarray) -> float:
        conditions=["adam at rate 0.01, T = 100", "rmsprop at rate 0.01, T = 100",
                    "sgd, T = 100"])
 def adaptive(long: bool) -> list[Number]:
-    """Full-batch training by the discrete rules (N = 5; raw gradients, which these rules need:
-    without preconditioner, linear attention without projection), until signal_V signal_A first is
-    1/2. The ratio of the steps of both kinds of attention must lie between 1/2 and 2, and so must
-    the ratio of the excess losses at the same number of steps, three times the larger of the
-    two (at most 3000). Plain gradient descent, which is to be told apart, is taken by its flow.
+    """Full-batch training by the discrete rules (N = 5), until signal_V signal_A is 1/2. The rules
+    need raw gradients, so there is no preconditioner, and linear attention has no projection. The
+    ratio of the steps that the two kinds of attention take must lie between 1/2 and 2. So must the
+    ratio of the excess losses at an equal number of steps, three times the larger of the two (at
+    most 3000). Plain gradient descent, for contrast, is represented by its flow.
 
-    Adaptive rules take away the factor of order T by which plain softmax is slower, but what is
-    left depends on rule and rate: softmax is faster by up to twenty times, since linear attention
-    without the projection is stiff at these rates."""
+    Adaptive rules remove the factor of order T by which softmax is slower under plain gradient
+    descent. The remaining ratio depends on rule and rate: softmax is up to twenty times faster,
+    since linear attention without the projection is stiff at these rates."""
     del long
     found: list[Number] = []
     for T in (100, 400):
@@ -171,7 +173,7 @@ def alike(T: int, rule: str, rate: float) -> list[Number]:
 
 
 def plain_rule(T: int) -> Check:
-    """Plain gradient descent at small equal rates, by its flow."""
+    """Plain gradient descent at small equal rates, represented by its flow."""
     times = [float(popflow.run("scb", **PROBLEM, **SUPPORT, **kind, context_length=T,
                                preconditioner="none", **({} if kind else {"project": "none"}),
                                t_end=300 * T if kind else 1000, saves=2,

@@ -1,4 +1,4 @@
-"""How often noise turns the sign of a signal."""
+"""Probability that noise turns the sign of a signal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from popflow.analysis import Estimate
 
 
 def power_of_length(length: Any, batch: Any, right: Any, trials: Any) -> Estimate:
-    """The power of T with which the batch grows that keeps the chance of the right sign.
+    """Returns the exponent of T in the batch size that keeps the probability of the right sign
+    fixed.
 
-    A signal that noise pushes about at its start, while a drift pulls it one way, has the sign
-    of the drift with a chance Phi(a B^b / T^c); the batch at a given chance then grows as
-    T^(c/b). a, b and c by greatest likelihood, the error from its curvature."""
+    Noise moves a signal at its start at random, while a drift pulls it one way. The signal has the
+    sign of the drift with a probability Phi(a B^b / T^c), so the batch size at a given probability
+    grows as T^(c/b). Maximum likelihood gives a, b and c; the error follows from its curvature."""
     x, y = np.log(np.asarray(batch, float)), np.log(np.asarray(length, float))
     x, y = x - x.mean(), y - y.mean()
     right, wrong = np.asarray(right), np.asarray(trials) - np.asarray(right)
@@ -42,5 +43,5 @@ def curvature(function: Any, at: np.ndarray, step: float = 1e-3) -> np.ndarray:
 
 
 def at_most(successes: int, trials: int) -> float:
-    """The upper end of the (exact, one-sided 95%) interval for a chance."""
+    """Returns the upper end of the exact, one-sided 95% interval for a probability."""
     return float(stats.beta.ppf(0.95, successes + 1, trials - successes))

@@ -1,4 +1,4 @@
-"""What the claims about sparse contextual bigrams share: their problem, and runs with noise."""
+"""Common parts of the claims about sparse contextual bigrams: the problem, and runs with noise."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TWO_STAGES = {"schedule": "two-stage"}
 
 
 def noisy(over: Any = None, **options: Any) -> xarray.Dataset:
-    """SGD, some of whose runs may diverge; a sweep of it over the axes `over`, with the same
-    samples in each cell. Rates that are too large and columns without weights are what some
-    claims look for: no warning tells of them."""
+    """Runs SGD, or a sweep of SGD over the axes `over` with the same samples in each cell. Some
+    claims look for learning rates that are too large, and for columns without weights. So diverged
+    runs raise no error, and warnings are off."""
     options = {"mode": "sgd", "state": "none", "show": False, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -38,7 +38,7 @@ def completed(data: xarray.Dataset) -> xarray.DataArray:
 
 
 def mean(values: Any) -> Estimate:
-    """The mean of independent values, with its standard error."""
+    """Returns the mean of independent values with its standard error."""
     values = np.ravel(values)
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))),
                     len(values) - 1)
@@ -49,7 +49,7 @@ def flow(T: int, **options: Any) -> xarray.Dataset:
 
 
 def thresholded(T: int, **problem: Any) -> str:
-    """The file of a flow just after the threshold, where stage 2 begins."""
+    """Returns the file of a flow just after the threshold, where stage 2 begins."""
     switch = flow(T, **problem, **TWO_STAGES, t_end=100).time_of.stage2
     run = popflow.run("scb", **problem, **TWO_STAGES, context_length=T, saves=2, show=False,
                       t_end=switch + 0.05)
@@ -57,12 +57,13 @@ def thresholded(T: int, **problem: Any) -> str:
 
 
 def stage2_bound(mu: Any, T: int) -> float:
-    """The learning rate above which stage 2 is unstable: without the projection the attention's
-    sums relax at rate T |mu|^2."""
+    """Returns the learning rate above which stage 2 is unstable: without the projection the sums of
+    the attention relax at the rate T |mu|^2."""
     return 2 / (T * float((np.asarray(mu)**2).sum()))
 
 def stands_out(runs: xarray.Dataset) -> xarray.DataArray:
-    """Whether in every column the positions of Q have the largest weights at the end."""
+    """Tells for each run whether the positions of Q have the largest final weights in every
+    column."""
     places = runs.popflow.group("problem").Q_position
     weights = runs.A.isel(time_state=-1).transpose("run", "query", "position")
     largest = np.argsort(-weights.values, axis=-1)[..., :places.sizes["slot"]]

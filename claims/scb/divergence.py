@@ -1,4 +1,4 @@
-"""Smaller batches make both methods diverge (claim 28)."""
+"""Divergence at small batches, with l1 and without (claim 28)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BATCHES = (4, 16, 32, 64)
        headline=("share of runs that diverge", "two stages with l1, B = 4"),
        conditions=["plain SGD, B = 4", "two stages with l1, B = 4", "two stages with l1, B = 32"])
 def smaller_batches(long: bool) -> list[Number]:
-    """The paper takes the largest learning rate without divergence. For each method that is the
-    largest of the rates (factors of sqrt 2, in parts of the rate 2/(T |mu|^2) at which a flow
-    without projection becomes unstable) at which no run with a batch of 64 diverges until three
-    boosting times; N = 3, T = 50 (200 in the long form). The same rate is then used with smaller
-    batches, and half of it is told beside it."""
+    """The paper takes the largest learning rate without divergence. For each method, rates are
+    factors of sqrt 2 apart, in units of the rate 2/(T |mu|^2) at which a flow without projection
+    becomes unstable. The largest is taken at which no run with a batch of 64 diverges until three
+    boosting times; N = 3, T = 50 (200 in the long form). Smaller batches then train at the same
+    rate, and at half of it for comparison."""
     T, runs = (200, 32) if long else (50, 12)
     start = flow(T, **SMALL)
     bound = stage2_bound(start.popflow.group("problem").mu, T)

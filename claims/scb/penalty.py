@@ -1,4 +1,4 @@
-"""l1 against plain SGD (claims 3 and 34)."""
+"""SGD with l1 against plain SGD (claims 3 and 34)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,31 @@ MOST = {"excess_loss": 1.1, "distance_Q": 0.9}
        experiments=["scb-l1-sgd"],
        has_long=True)
 def l1(long: bool) -> list[Number]:
-    """SGD in two stages with l1 in the second, against plain SGD (V and A from the same start,
-    with the same preconditioner, without l1 or stages), all at the same learning rate: a quarter
-    of what stage 2 allows. N = 3, S = 2, T = 200, three problems, some runs to three times the
-    flow's boosting time, on the same samples, without the stop on a plateau, which noise would
-    trigger; each run's ratio is one of means over the last third. (The long form has the paper's
-    T = 5000 and B = 64; there a run takes half a million steps, and two stages win against
-    projected plain SGD too.) Of the lambdas tried the one of the least loss is taken: for each run
-    that of the others, so that no run chooses what it is judged by (all choices agree; in the long
-    form, whose runs are fewer, the losses of the two lambdas are many of their errors apart).
-    "Beats" is read as: nearer to Q by a tenth at least, with at most a tenth more loss.
+    """SGD in two stages, with l1 in the second, is compared with plain SGD. Plain SGD has the same
+    start of V and A and the same preconditioner, but no l1 and no stages. All have the same
+    learning rate, a quarter of what stage 2 allows, and the same samples. N = 3, S = 2, T = 200,
+    three problems, 6 or 8 runs to three times the flow's boosting time. The stop on a plateau is
+    off, because noise would trigger it. Each run's numbers are ratios of means over the last third.
+    The long form has the paper's T = 5000 and B = 64; there a run takes half a million steps, and
+    two stages win against projected plain SGD too.
 
-    Against plain SGD it holds. l1 itself brings the attention nearer to Q, and lowers the loss
-    where there is much to learn (K_P), as the comparison with the same two stages without l1
-    shows. lambda has to be small for that: the best is of the order of the noise that a weight
-    gathers, well below the noise of one batch, and a larger one loses more by its bias, most
-    where K_P is small. Against plain SGD with the projection that the paper uses in stage 1, two
-    stages still come nearer to Q, but at the smallest batch and at the smallest K_P their loss is
-    higher: the projection then saves more noise than l1 does. P is further away there, too:
-    where training stands on the valley (cP, Q/c) at the end is not what l1 decides.
-    [scb-claims](scb-claims.md) has what comes out where each has its own largest learning rate."""
+    Of the lambdas tried, each run takes the one with the least loss in the other runs, so that no
+    run chooses the lambda by which it is judged. All choices agree. In the long form, which has
+    fewer runs, the losses of the two lambdas differ by many standard errors. "Beats" is read as:
+    nearer to Q by a tenth at least, with at most a tenth more loss.
+
+    Against plain SGD the claim holds. l1 itself brings the attention nearer to Q, and lowers the
+    loss where there is much to learn (large K_P), as the comparison with the same two stages
+    without l1 shows. For this lambda has to be small. The best lambda is of the order of the noise
+    that a weight accumulates, well below the noise of one batch. A larger lambda loses more by its
+    bias, most where K_P is small.
+
+    Plain SGD with the projection that the paper uses in stage 1 is a stronger opponent. Two stages
+    still come nearer to Q, but at the smallest batch and at the smallest K_P their loss is higher:
+    there the projection removes more noise than l1 does. They are also further from P there. The
+    distance to P depends on where training ends along the valley (cP, Q/c), which l1 does not
+    decide. [scb-claims](scb-claims.md) has the comparison at each method's own largest learning
+    rate."""
     if long:
         return compared(2, 5000, (64,), (0, 1e-3, 3e-3), 4)
     return [*compared(2, 200, (4, 64), (0, 1e-3, 3e-3), 8),
@@ -50,8 +55,8 @@ def l1(long: bool) -> list[Number]:
                    "against projected plain SGD, N = 20"])
 def vocabularies(long: bool) -> list[Number]:
     """As claim 3, at B = 64 and T = 100 (1000 in the long form), for N = 3, 5, 10 and 20 on one
-    drawn problem each, four runs. Ratios are those of means over the last third of three boosting
-    times; the lambda is the one of the least loss in the other runs."""
+    drawn problem each, with four runs. Numbers are ratios of means over the last third of three
+    boosting times. The lambda is the one with the least loss in the other runs."""
     found: list[Number] = []
     for N in (3, 5, 10, 20):
         start = flow(T := 1000 if long else 100, **{**SMALL, "vocab_size": N})
@@ -79,7 +84,7 @@ def vocabularies(long: bool) -> list[Number]:
 
 def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, ...],
              runs: int) -> list[Number]:
-    """On one problem."""
+    """Compares two stages with their opponents on one problem."""
     problem = {**SMALL, "problem_seed": seed}
     start = flow(T, **problem)
     common = {**problem, "context_length": T, "t_end": 3 * start.time_of.boosted, "saves": 121,
@@ -100,7 +105,7 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
                   Number(f"runs of {runs} for which the other runs choose this lambda",
                          float(chosen.count(middle)),
                          place)]
-        # Settings on which the answer depends are conditions of their own.
+        # The verdict against projected plain SGD depends on batch and problem.
         for where, other in (
                 ("against plain SGD", settled(plain.sel(batch_size=B, project="none"))),
                 ("against two stages without l1", scan[0]),
@@ -121,11 +126,11 @@ def compared(seed: int, T: int, batches: tuple[int, ...], lambdas: tuple[float, 
 
 
 def least_loss(scan: dict[float, xarray.Dataset], lambdas: tuple[float, ...], run: int) -> float:
-    """The lambda of the least loss in all runs but this one."""
+    """Returns the lambda with the least loss in all runs but this one."""
     others = {penalty: np.delete(scan[penalty].excess_loss.values, run) for penalty in lambdas}
     return min(lambdas, key=lambda penalty: float(others[penalty].mean()))
 
 
 def settled(runs: xarray.Dataset) -> xarray.Dataset:
-    """Each run's means over the last third of the time."""
+    """Returns each run's means over the last third of the time."""
     return runs[list(ITEMS)].isel(time=slice(2 * runs.sizes["time"] // 3, None)).mean("time")

@@ -1,4 +1,4 @@
-"""How long the stages last, and how many samples they take (claim 2)."""
+"""Length of the stages and number of samples that they take (claim 2)."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ def lengths_and_samples(long: bool) -> list[Number]:
     alphabets of 5 to 80 tokens.
 
     Samples of stage 1: at a fixed learning rate, training is limited by the *sign* of the signals.
-    A drift of order 1/T has to win against noise that has no sign. If it loses, both signals grow
-    towards -P and -Q. The probability of the wrong sign is measured over T and B (N = 3, SGD at a
-    rate of 0.1, to the flow's boosting time). The batch that keeps it fixed grows nearly as T. The
-    rate does not have to fall with T for stability, and noise depends only on the rate divided by
-    the batch, so the samples (batch times steps) grow in the same way.
+    A drift of order 1/T has to win against noise that has no preferred sign. If the drift loses,
+    both signals grow towards -P and -Q. The probability of the wrong sign is measured over T and B
+    (N = 3, SGD at a rate of 0.1, to the flow's boosting time). The batch size that keeps this
+    probability fixed grows nearly in proportion to T. The rate does not have to fall with T for
+    stability, and noise depends only on the rate divided by the batch size. So the number of
+    samples (batch size times steps) grows in the same way.
 
     Stage 2 starts from the flow's thresholded state and is judged twice. *Loss*: only T changes,
     and the rate is a quarter of the largest that the longest context allows. With a lambda above
     the noise of a batch, as the paper prescribes, weights off the positions stay at zero, and the
-    excess loss at which training settles hardly depends on T; without l1 it grows as T. This loss
-    is mostly the bias of l1, which is shown beside it. *Samples*: batch times steps until the runs'
-    mean excess loss is at most twice the one at which the flow with the same lambda (0.01) settles.
-    Stage 2 works without the projection and is stable only below a rate of 2/(T |mu|^2), so each T
-    has a rate of a quarter of its own bound. At a fixed batch the steps, and so the samples, grow
-    as T. At the best of several batches they grow nearly as fast. `popflow` has one lambda for all
-    columns; it is set by the noisiest, measured with single steps."""
+    excess loss at which training settles hardly depends on T. Without l1 this loss grows in
+    proportion to T. With l1 it is mostly the bias of l1, which is shown beside it. *Samples*: batch
+    size times steps until the runs' mean excess loss is at most twice the one at which the flow
+    with the same lambda (0.01) settles. Stage 2 works without the projection and is stable only
+    below a rate of 2/(T |mu|^2), so each T has a rate of a quarter of its own bound. At a fixed
+    batch size the number of steps, and so of samples, grows in proportion to T. At the best of
+    several batch sizes it grows nearly as fast. `popflow` has one lambda for all columns; the
+    noisiest column sets it, measured with single steps."""
     return [*length(), *first_stage(long), *second_stage(long), *samples_of_stage2(long)]
 
 
 def length() -> list[Number]:
-    """The time until the signals are boosted against log T, T from 10^6 to 10^12."""
+    """Measures the slope of the boosting time in log T, for T from 10^6 to 10^12."""
     slopes = {}
     for rtol in (1e-8, 1e-9):
         runs = popflow.sweep(config="scb-boosting-time", rtol=rtol, show=False)
@@ -64,7 +66,7 @@ def length() -> list[Number]:
 
 
 def first_stage(long: bool) -> list[Number]:
-    """How often signal_A grows with the wrong sign, from scratch."""
+    """Counts how often signal_A grows with the wrong sign in training from scratch."""
     lengths, trials = ((50, 200, 800, 3200, 12800), 64) if long else ((50, 200, 800), 64)
     batches, spans, right, ended = [], [], [], []
     for T in lengths:
@@ -78,8 +80,8 @@ def first_stage(long: bool) -> list[Number]:
         right += list((well & (runs.signal_A[..., -1] > 0)).sum("run").values)
     where = "samples of stage 1"
     shares = 1 - np.array(right) / np.array(ended)
-    # Polynomial, not a power of log T: log T itself grows as T^0.19 between the lengths of the
-    # short form and as T^0.16 between those of the long one.
+    # The bound separates a power of T from a power of log T: log T itself grows as T^0.19 over the
+    # lengths of the short form and as T^0.16 over those of the long form.
     return [Check("exponent of T in the batch size that keeps the chance of the right sign",
                   power_of_length(spans, batches, right, ended), where, least=0.5),
             *(Number("share of runs whose signals grow with the wrong sign", float(share),
@@ -88,7 +90,7 @@ def first_stage(long: bool) -> list[Number]:
 
 
 def second_stage(long: bool) -> list[Number]:
-    """The excess loss that stage 2 settles at against T, all else fixed."""
+    """Measures how the excess loss at which stage 2 settles depends on T, all else fixed."""
     lengths, batch = ((50, 100, 200, 400), 4096) if long else ((25, 50, 100), 2048)
     starts = [thresholded(T, **SMALL) for T in lengths]
     rate = stage2_bound(popflow.open(starts[0]).popflow.group("problem").mu, lengths[-1]) / 4
@@ -106,8 +108,8 @@ def second_stage(long: bool) -> list[Number]:
         error = own.std("run", ddof=1) / np.sqrt(own.sizes["run"])
         power = power_law(lengths, middle.values, error.values).exponent
         where = f"loss of stage 2 {name}"
-        # "Only with N and the sparsity" leaves a log T, which grows as T^0.26 between the lengths
-        # of the short form and as T^0.2 between those of the long one.
+        # "Only with N and the sparsity" allows a factor log T, which grows as T^0.26 over the
+        # lengths of the short form and as T^0.2 over those of the long form.
         found.append(Check("exponent of T in the excess loss", power, where, most=0.25)
                      if penalty == above else
                      Number("exponent of T in the excess loss", power, where))
@@ -116,8 +118,8 @@ def second_stage(long: bool) -> list[Number]:
 
 
 def samples_of_stage2(long: bool) -> list[Number]:
-    """Batch times steps until the excess loss is at most twice the flow's, for each T at a quarter
-    of its own largest stable rate, with one lambda for all T."""
+    """Counts samples (batch size times steps) until the excess loss is at most twice the flow's.
+    Each T has a quarter of its own largest stable rate, and all T have the same lambda."""
     lengths = (25, 50, 100, 200, 400) if long else (25, 50, 100, 200)
     batches = (64, 256, 1024, 4096)
     starts = [thresholded(T, **SMALL) for T in lengths]
@@ -148,8 +150,8 @@ def samples_of_stage2(long: bool) -> list[Number]:
 
 
 def attention_noise(T: int, start: str) -> float:
-    """The standard deviation of one sample's gradient in the attention of the rarest query,
-    where it is greatest: from single steps of length 1."""
+    """Returns the standard deviation of one sample's gradient in the attention of the rarest query,
+    where it is largest. Single steps of length 1 measure it."""
     step = noisy(**SMALL, **TWO_STAGES, context_length=T, init_from=start, steps=1, learning_rate=1,
                  batch_size=1, l1=0, plateau_time=0, runs=2000, saves=2, state="ends")
     return float(step.A.diff("time_state").std("run").mean("position").max())

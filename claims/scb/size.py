@@ -1,4 +1,4 @@
-"""The paper's sizes (claim 5)."""
+"""Training at the paper's sizes (claim 5)."""
 
 from __future__ import annotations
 
@@ -25,32 +25,34 @@ from .common import SUPPORT, TWO_STAGES, completed, noisy, stage2_bound
        conditions=["N = 100 and T = 100000 with B = 1e+07", "N = 100 and T = 100000 with B = 1e+08",
                    "N = 500 and T = 100000 with B = 1e+08"])
 def large(long: bool) -> list[Number]:
-    """Population gradient plus isotropic Gaussian noise of the scale that one sample's gradient
-    has, by the sampler, divided by the root of B. Stage 1 at a rate of 0.5, a quarter of what is
-    stable, to 1.15 times the flow's boosting time, has to end with signal_A above 0.1. The outcome
-    varies with the noise: what decides is the share of runs, which has to be nine of ten. At N = 20
-    200 runs tell it; at N = 100 and 500, where a run takes seconds, the long form makes up to 200
-    (all of a few do not decide). From the first run of a condition, if stage 1 trained it, stage 2
-    for 20 units of time at 0.8 of its stable rate (SGD: 0.2) has to find Q by rounding, to a tenth
-    of its norm.
+    """The runs follow the population gradient plus isotropic Gaussian noise. Its scale is that of
+    one sample's gradient, measured with the sampler, divided by the square root of B. Stage 1 runs
+    at a rate of 0.5, a quarter of the largest stable rate, to 1.15 times the flow's boosting time.
+    It must end with signal_A above 0.1. The outcome varies with the noise, so the share of such
+    runs decides; it must be nine tenths. At N = 20 there are 200 runs. At N = 100 and 500, where a
+    run takes seconds, the long form has up to 200, since a few runs do not decide even if all of
+    them train. Stage 2 starts from the first run of a condition, if stage 1 trained it, and lasts
+    20 units of time at 0.8 of its stable rate (SGD: 0.2). After rounding, its distance to Q must be
+    at most a tenth of the norm.
 
-    Such noise lets it work at very large batches only, since a weight gathers it everywhere and
-    from the first step on. There are two thresholds. Below a B of order T (N = 20: 15 T to 20 T at
-    this rate) noise drowns the signals, of either sign: signal_A stays near zero. Above it they
-    grow, but the drift of order 1/T that decides for the right sign has to win against noise at the
-    start; where it loses both go to -P and -Q. The sign is a coin's until B is of order T^2 (the
-    long form measures both powers at N = 20): at N = 20 and T = 10^5 it is wrong in half of the
-    runs that grow with B = 10^7. At N = 20 and T = 1000 a batch of 10^5 lies between: the signals
-    grow in nine of ten runs, in one of eight of these with the wrong sign. At N = 100 and T = 10^5
-    a batch of 10^6 is below the first threshold; with 10^7 two of three runs train, with 10^8 188
-    of 200, which is too near to nine of ten to be told from it, and with 10^9 all of 100. At
-    N = 500 all of 60 do with 10^8. At a smaller rate a batch smaller in proportion does.
+    With such noise training works at very large batches only, since a weight accumulates noise at
+    all positions and from the first step on. There are two thresholds. Below a B of order T (N =
+    20: 15 T to 20 T at this rate) noise drowns the signals, and signal_A stays near zero. Above it
+    the signals grow. The drift of order 1/T that decides for the right sign then has to win against
+    noise at the start; where it loses, the signals go to -P and -Q. The sign is random until B is
+    of order T^2 (the long form measures the exponents of both thresholds at N = 20).
 
-    The samples themselves are far kinder: near the start their noise is small, because a context
-    averages T tokens, and SGD with a batch of 64 trains where isotropic noise needs more than 10^5.
-    So the scale of the simulated noise decides this claim: one of 10^-4 with B = 128, as in
-    data/experiments/scb-large.cfg, stands for batches of some 10^9 ([scb-claims](scb-claims.md)
-    has what comes out with it)."""
+    Examples: at N = 20 and T = 10^5 the sign is wrong in half of the runs that grow with B = 10^7.
+    At N = 20 and T = 1000 a batch of 10^5 lies between the thresholds: the signals grow in nine of
+    ten runs, and have the wrong sign in one of eight of these. At N = 100 and T = 10^5 a batch of
+    10^6 is below the first threshold. With 10^7, two of three runs train; with 10^8, 188 of 200,
+    which is too near to nine tenths to decide; with 10^9, all of 100. At N = 500, all of 60 runs
+    train with 10^8. A smaller rate needs a batch smaller in proportion.
+
+    Real samples have far less noise near the start, because a context averages T tokens: SGD with a
+    batch of 64 trains where isotropic noise needs more than 10^5. So the scale of the simulated
+    noise decides this claim. A scale of 10^-4 with B = 128, as in data/experiments/scb-large.cfg,
+    corresponds to batches of some 10^9 ([scb-claims](scb-claims.md) has its results)."""
     found = shares(20, 1000, (1e3, 1e4, 1e5, 1e6)) + smaller_rate() + sampled(20, 1000, 0.02)
     if long:
         found += thresholds(20, (1000, 10_000, 100_000))
@@ -67,7 +69,7 @@ AT_A_TIME = 20  # runs of large problems in a file
 
 
 class Problem:
-    """A problem with its flow and with runs of two stages, each at a rate of its own."""
+    """A problem with its flow, and runs of both stages, each at its own learning rate."""
 
     def __init__(self, N: int, T: int) -> None:
         self.where = f"N = {N} and T = {T}"
@@ -80,8 +82,9 @@ class Problem:
         self.bound = stage2_bound(problem.mu, T)
 
     def sample(self) -> float:
-        """The standard deviation of one sample's gradient at V = P and uniform attention, its
-        root mean square over all weights: from a single step of length 1, mostly noise."""
+        """Returns the standard deviation of one sample's gradient at V = P and uniform attention,
+        as the root mean square over all weights. A single step of length 1, which is mostly noise,
+        measures it."""
         batch = 256
         step = noisy(**self.options, init_from=self.flow.popflow.path, init_mix=1, steps=1,
                      learning_rate=1, batch_size=batch, saves=2, state="ends")
@@ -114,7 +117,7 @@ class Problem:
         return float(np.ravel(run.popflow.group("final").distance_Q_after)[0]) / self.size_of_Q
 
     def second(self, rate: float, noise: dict[str, Any], where: str) -> list[Number]:
-        """Stage 2 from the first run of stage 1, if that was trained."""
+        """Runs stage 2 from the first run of stage 1, if that run trained."""
         first = self.stage1(rate, noise)
         if not grown(first)[0] > GROWN:
             return []
@@ -123,7 +126,7 @@ class Problem:
 
 
 def grown(first: xarray.Dataset) -> np.ndarray:
-    """signal_A of each run at the end of stage 1."""
+    """Returns signal_A of each run at the end of stage 1."""
     values: np.ndarray = first.signal_A[:, -1].where(completed(first)).values
     return values
 
@@ -134,7 +137,7 @@ def isotropic(scale: float, batch: float) -> dict[str, Any]:
 
 
 def shares(N: int, T: int, batches: tuple[float, ...]) -> list[Number]:
-    """How many runs train, and what stage 2 makes of the first."""
+    """Measures the share of runs that train at each batch size, and stage 2 after the first run."""
     problem = Problem(N, T)
     scale = problem.sample()
     found: list[Number] = [Number("gradient noise of one sample in each weight", scale,
@@ -151,7 +154,7 @@ def shares(N: int, T: int, batches: tuple[float, ...]) -> list[Number]:
 
 def few(N: int, T: int, batches: dict[float, int],
         stage2: tuple[float, ...] = ()) -> list[Number]:
-    """The same from so many runs of each batch, with stage 2 at some of them."""
+    """As `shares`, with a number of runs for each batch size, and stage 2 at some of them."""
     problem = Problem(N, T)
     scale = problem.sample()
     found: list[Number] = [Number("gradient noise of one sample in each weight", scale,
@@ -165,7 +168,7 @@ def few(N: int, T: int, batches: dict[float, int],
 
 
 def trained(signals: np.ndarray, where: str) -> list[Number]:
-    """Whether enough of the runs have come through stage 1."""
+    """Tests whether enough of the runs have come through stage 1."""
     return [Check("share of runs with signal_A above 0.1 after stage 1", share(signals > GROWN),
                   where, least=0.9),
             Number(f"runs of {len(signals)} with signal_A above 0.1 after stage 1",
@@ -173,8 +176,8 @@ def trained(signals: np.ndarray, where: str) -> list[Number]:
 
 
 def thresholds(N: int, lengths: tuple[int, ...]) -> list[Number]:
-    """How the batch at which the signals grow depends on T, and that at which their sign is
-    right."""
+    """Measures how two batch sizes depend on T: the one at which the signals grow, and the one at
+    which their sign is right."""
     doses, found = [], []
     spans, sizes, right, either = [], [], [], []
     for T in lengths:
@@ -205,7 +208,7 @@ def thresholds(N: int, lengths: tuple[int, ...]) -> list[Number]:
 
 
 def smaller_rate() -> list[Number]:
-    """A tenth of the rate with a tenth of the batch: the noise that is gathered is the same."""
+    """A tenth of the rate with a tenth of the batch size accumulates the same noise."""
     problem = Problem(20, 1000)
     signals = grown(problem.stage1(0.05, isotropic(problem.sample(), 1e5), 64))
     return [Number("share of runs with signal_A above 0.1 after stage 1, at a tenth of the rate",
@@ -216,7 +219,7 @@ SAMPLES: dict[str, Any] = {"mode": "sgd", "batch_size": 64}
 
 
 def sampled(N: int, T: int, rate: float) -> list[Number]:
-    """SGD on samples, instead of Gaussian noise."""
+    """Runs SGD on samples in place of Gaussian noise."""
     problem = Problem(N, T)
     first = problem.stage1(rate, SAMPLES)
     where = f"{problem.where} with samples in batches of 64"
@@ -226,7 +229,7 @@ def sampled(N: int, T: int, rate: float) -> list[Number]:
 
 
 def sampled_first_stage(N: int, T: int, rate: float) -> list[Number]:
-    """One run, which takes minutes."""
+    """Makes one run of stage 1 on samples; it takes minutes."""
     problem = Problem(N, T)
     where = f"{problem.where} with samples in batches of 64"
     signals = grown(problem.stage1(rate, SAMPLES))

@@ -1,4 +1,4 @@
-"""Softmax and linear attention (claims 8 and 9)."""
+"""Comparison of softmax with linear attention (claims 8 and 9)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ SOFTMAX = {"attention": "softmax"}
                    "against two stages (0.003) at 2 boosting times, T = 25",
                    "against two stages (0.003) at 8 boosting times, T = 25"])
 def softmax(long: bool) -> list[Number]:
-    """Near the start both kinds of attention see the same V, and signal_A after one unit of
-    time, times T^2, is compared (flow, N = 5). Later the linear flow has amplified its signals
-    long since, so softmax is held against what linear attention would do with the V of the
-    softmax flow: `T^2 dA/dt = K_P V (1 - V A)` for signals V and A. Up to t = T/10 that is met
-    within a per cent; the deviation grows with t/T.
+    """Near the start both kinds of attention see the same V. T^2 times the ratio of the signal_A's
+    is compared with 1 after one unit of time (flow, N = 5). Later the linear flow has long
+    amplified its signals. Softmax is then compared with what linear attention would do with the V
+    of the softmax flow: `T^2 dA/dt = K_P V (1 - V A)` for signals V and A. Up to t = T/10 this is
+    met within a per cent; the deviation grows with t/T.
 
-    Sparsity: the share of the sum of |A| that lies at the positions of Q, in SGD at equal learning
-    rates and batches (1/T and 64), at 1, 2, 4 and 8 times the time at which the flow with the same
-    attention is boosted. It is held against linear attention without l1, with an l1 throughout, and
-    in two stages, whose threshold sets weights to zero at once. Softmax multiplies weights away,
-    and takes T times as long for as many boosting times. The order of the two depends on the time:
-    training in two stages is ahead at twice the boosting time, and softmax, whose share goes on
-    growing, at eight times."""
+    Sparsity is the share of the sum of |A| that lies at the positions of Q. It is measured in SGD
+    at equal learning rates and batches (1/T and 64), at 1, 2, 4 and 8 times the boosting time of
+    the flow with the same attention. Softmax is compared with linear attention without l1, with l1
+    throughout, and in two stages, whose threshold sets weights to zero at once. Softmax reduces
+    weights multiplicatively, and its boosting time is T times as long. The result depends on the
+    time: training in two stages is ahead at twice the boosting time. Softmax, whose share goes on
+    growing, is ahead at eight times."""
     return [*slower(), *sparser((25, 50) if long else (25,))]
 
 
@@ -74,7 +74,7 @@ def slower() -> list[Number]:
 
 #: Times at which the sparsity is compared, in boosting times of the flow.
 MULTIPLES = (1, 2, 4, 8)
-#: What softmax is held against, and the least ratio of the shares.
+#: Opponents of softmax, and the least ratio of the shares that is required.
 OPPONENTS: dict[str, tuple[dict[str, Any], float]] = {
     "linear attention without l1": ({}, 1.0),
     "l1 throughout (0.01)": ({"l1": 1e-2}, 0.9),
@@ -106,8 +106,9 @@ def sparser(lengths: tuple[int, ...]) -> list[Number]:
 
 
 def shares(T: int, options: dict[str, Any]) -> np.ndarray:
-    """For each run of SGD and each time, the mean over the columns."""
-    runs = trained(T, options, learning_rate=1 / T,  # 0.4 of what stage 2 bears
+    """Returns the share at the positions of Q for each run of SGD and each time, averaged over
+    columns."""
+    runs = trained(T, options, learning_rate=1 / T,  # 0.4 of the largest stable rate of stage 2
                    multiples=MULTIPLES, state="all")
     A = np.abs(runs.A)
     at_Q = A.where(runs.popflow.group("problem").Q > 0, 0).sum("position")
@@ -118,8 +119,8 @@ def shares(T: int, options: dict[str, Any]) -> np.ndarray:
 def trained(T: int, options: dict[str, Any], learning_rate: float, runs: int = 4,
             multiples: tuple[int, ...] = (2,), state: str = "ends",
             **problem: Any) -> xarray.Dataset:
-    """SGD with records at multiples of the time at which the flow with the same kind of attention
-    is boosted."""
+    """Runs SGD with records at multiples of the boosting time of the flow with the same kind of
+    attention."""
     kind = {name: word for name, word in options.items() if name == "attention"}
     problem = {**PROBLEM, **problem}
     flow = popflow.run("scb", **problem, **SUPPORT, **kind, context_length=T, saves=2,
@@ -137,13 +138,13 @@ def trained(T: int, options: dict[str, Any], learning_rate: float, runs: int = 4
        conditions=["linear flow, unequal weights, at 200 T", "softmax SGD, unequal weights",
                    "softmax flow, unequal weights, at 2 boosting times"])
 def same_pattern(long: bool) -> list[Number]:
-    """A position of Q is found if its weight is larger than all weights off Q. In the flow the lead
-    of the least position is measured in parts of the least weight of its column, at twice the
-    boosting time and at 200 T, for four problems with equal weights of Q and four with unequal ones
-    (uniform on the simplex). In SGD (N = 5, T = 100, B = 64, to twice the boosting time, each kind
-    of attention at a learning rate of its own) all positions of all columns must be found in 19 of
-    20 runs. A run of softmax takes a second, so that the short form has four, which decide only
-    against the claim."""
+    """A position of Q is found if its weight is larger than all weights off Q. In the flow, the
+    lead of the least position is measured relative to the least weight of Q in its column. This is
+    done at twice the boosting time and at 200 T, for four problems with equal weights of Q and four
+    with unequal ones (uniform on the simplex). In SGD (N = 5, T = 100, B = 64, to twice the
+    boosting time, each kind of attention at its own learning rate) 19 of 20 runs must find all
+    positions of all columns. A run of softmax takes a second, so the short form has four of them;
+    so few can refute the claim but not confirm it."""
     found: list[Number] = []
     for words, concentration in (("equal", 0), ("unequal", 1)):
         for name, options, rate, runs in (("linear", {}, 0.02, 100),

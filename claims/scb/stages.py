@@ -1,4 +1,4 @@
-"""What training is made of: two signals (claim 1)."""
+"""Reduction of training to two signals (claim 1)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .common import mean
        conditions=["linear in stage 1, N = 3 and T = 5000",
                    "linear in stage 1, N = 20 and T = 5000"])
 def two_signals(long: bool) -> list[Number]:
-    """The flow of all weights beside that of the two signals, from the same start to its end. At
-    steps of the same fixed length (Runge-Kutta of order four) they differ by rounding, at each
-    length. At steps that an error estimate chooses they differ by more, and not by less where the
-    tolerance is smaller: rounding lets the two choose other steps, and then they differ by about as
-    much as the solver is wrong by (told beside it, as the change at a far smaller tolerance); at
-    1e-6 they happen to choose the same.
+    """The flow of all weights is compared with that of the two signals, from the same start to its
+    end. At fixed steps of equal length (Runge-Kutta of order four) the two differ by rounding only.
+    With adaptive steps they differ by more, and a smaller tolerance does not help: rounding makes
+    the two runs choose different steps, and then they differ by about the solver's error. This
+    error is shown beside the difference; it is the change at a far smaller tolerance. At 1e-6 the
+    two runs happen to choose the same steps.
 
     In stage 1 the linear system with its drift, d(V, A)/dt = (1/T + kappa A, K_P V) from zero, has
     the solution V = sinh(wt)/(wT), A = (cosh(wt) - 1)/(kappa T) with w = sqrt(kappa K_P). Both
-    signals of the flow are held against it from the start until signal_V signal_A is 0.01, for
-    several N and T and eight drawn problems each. The linear system leaves out the term
-    -signal_V/T, so that short contexts are further from it."""
+    signals of the flow are compared with this solution from the start until signal_V signal_A is
+    0.01, for several N and T and eight drawn problems each. The linear system leaves out the term
+    -signal_V/T, so short contexts deviate more from it."""
     del long
     found: list[Number] = []
     for dt in (0.2, 0.05):

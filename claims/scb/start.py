@@ -1,4 +1,4 @@
-"""Other starts: uniform V (claim 7), and noise (claim 32)."""
+"""Other starts: a uniform V (claim 7), and a start with noise (claim 32)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .common import SUPPORT, mean
 def uniform_start(long: bool) -> list[Number]:
     """mu has equally spaced values from 1/(2N) to 2/N for every N, so that its conditioning is
     fixed. Joint probabilities are drawn and scaled to this mu on both sides. Two runs (T = 100) are
-    compared up to twice the boosting time. The result is the mean over chains of their differences,
-    and the power of N with which it falls.
+    compared up to twice the boosting time. Their differences are averaged over chains, and the
+    exponent of N in this mean is measured.
 
     At the start the excess loss differs by |1/N - mu|^2 / 2 under every training, which falls as
     1/N at a fixed spread of mu. With the projection, as the paper trains, V's mean relaxes by
     itself. The difference of the losses then decays as e^(-2t), which is checked, and the signals
     do not differ beyond rounding. Without the projection the signals differ along the flow, and so
     does the loss when they grow. The loss is compared after half the boosting time, when the
-    difference of the start has decayed. SGD runs on the same samples, with the projection. All of
-    these differences fall about as 1/N or faster, except that of signal_V without projection, which
-    falls as N^-0.23. The solver's own error is the largest change of a difference at a tenth of the
-    tolerance, in one chain of each N."""
+    initial difference has decayed. SGD runs on the same samples, with the projection. All of these
+    differences fall about as 1/N or faster, except that of signal_V without projection, which falls
+    as N^-0.23. The solver error is the largest change of a difference at ten times the tolerance,
+    in one chain of each N."""
     vocabularies, chains = (5, 10, 20, 40, 80, *((160,) if long else ())), 8
     drawn = {(N, seed): chain(N, seed) for N in vocabularies for seed in range(1, chains + 1)}
     flow = pairs(drawn, {**SUPPORT, "rtol": 1e-11})
@@ -60,7 +60,7 @@ def uniform_start(long: bool) -> list[Number]:
                            mean([pair.loss[-1] / pair.gain for pair in all_pairs.values()]),
                            f"end of {name}", most=0.01))
         if all_pairs is free:
-            found.append(Number("largest change of a difference of signal_V at ten times the "
+            found.append(Number("largest change of a difference of signal_V at a tenth of the "
                                 "tolerance", max(float(np.abs(free[key].signal - one.signal).max())
                                                  for key, one in tighter.items()),
                                 f"signals of {name}"))
@@ -71,7 +71,8 @@ FREE = {"project": "none", "rtol": 1e-9}
 
 
 def chain(N: int, seed: int) -> dict[str, Any]:
-    """A problem whose mu is spread evenly over [1/2, 2]/N, up to its sum."""
+    """Draws a problem with a fixed spread of mu: equally spaced values over [1/2, 2]/N,
+    normalised."""
     draw = np.random.default_rng([N, seed])
     mu = np.linspace(0.5, 2, N)
     mu /= mu.sum()
@@ -89,7 +90,8 @@ CONTEXT = 100
 
 @dataclass(frozen=True)
 class Pair:
-    """Absolute differences between the two starts along a run, and what there is to learn."""
+    """Absolute differences between the two starts along a run, and the initial excess loss
+    (`gain`)."""
 
     time: np.ndarray
     signal: np.ndarray
@@ -99,7 +101,7 @@ class Pair:
 
 def pairs(drawn: dict[tuple[int, int], dict[str, Any]],
           options: dict[str, Any]) -> dict[tuple[int, int], Pair]:
-    """From either start, to twice the boosting time of each chain."""
+    """Runs both starts of each chain to twice its boosting time."""
     found = {}
     for key, problem in drawn.items():
         boosted = popflow.run("scb", problem=problem, **SUPPORT, saves=2, show=False,
@@ -118,7 +120,7 @@ def apart(one: xarray.Dataset, other: xarray.Dataset, item: str) -> np.ndarray:
 
 
 def power(differences: dict[tuple[int, int], float], what: str, where: str) -> list[Number]:
-    """How the mean over chains falls with N."""
+    """Measures the exponent of N in the mean over chains."""
     sizes = sorted({N for N, _ in differences})
     means = [mean([value for (N, _), value in differences.items() if N == size])
              for size in sizes]
@@ -136,15 +138,15 @@ def power(differences: dict[tuple[int, int], float], what: str, where: str) -> l
                    "perturbation of 0.1 times the start, T = 1000",
                    "perturbation of 1 times the start, T = 100"])
 def perturbed(long: bool) -> list[Number]:
-    """The flow (N = 5) starts from A = 1/T and V = mu 1' with independent normals added, in sixteen
-    draws each. Their size is 1/T in A and 1/N in V, or a tenth of these, and the sums of the
-    columns stay unchanged. The boosting time may change by a tenth at most, and both signals at
-    eight boosting times by 0.05. Draws whose signals grow with the wrong sign are reported; they
-    have no boosting time, which counts as a change.
+    """The flow (N = 5) starts from A = 1/T and V = mu 1' plus independent normals, in sixteen draws
+    for each size. The normals have a size of 1/T in A and 1/N in V, or a tenth of these, and leave
+    the sums of the columns unchanged. The boosting time may change by a tenth at most, and both
+    signals at eight boosting times by 0.05. Draws whose signals grow with the wrong sign are
+    counted; they have no boosting time, so their change counts as infinite.
 
-    Noise of a tenth of 1/N in V is by chance correlated with P. At T = 1000 this correlation
-    exceeds the one that the drift of order 1/T gives, and so decides the sign. At T = 100 it only
-    changes the boosting time, by up to a fifth."""
+    Noise of a tenth of 1/N in V has a random correlation with P. At T = 1000 this correlation
+    exceeds the one that comes from the drift of order 1/T, and so decides the sign. At T = 100 it
+    only changes the boosting time, by up to a fifth."""
     del long
     found: list[Number] = []
     for T in (100, 1000):
@@ -180,8 +182,8 @@ def perturbed(long: bool) -> list[Number]:
 
 def start_with_noise(problem: dict[str, Any], mu: np.ndarray, T: int, size: float,
                      seed: int) -> tuple[dict[str, Any], str]:
-    """The problem with a perturbed V0, and a file whose last state has a perturbed A, too: after
-    one step of noise, of a length in which the flow does nothing."""
+    """Returns the problem with a perturbed V0, and a file whose last state has a perturbed A too.
+    The file holds one step of noise, so short that the flow itself does not move."""
     N, rate = len(mu), 1e-9
     noise = np.random.default_rng(seed).normal(0, size / N, (N, N))
     with_V0 = {**problem, "V0": mu[:, None] + noise - noise.mean(axis=0)}

@@ -21,31 +21,32 @@ from .common import SMALL, completed, flow, mean, noisy, stands_out
 @claim(6, BIGRAM, "Transfer skips stage 1", experiments=["scb-transfer", "scb-fine-tuning"],
        has_long=True)
 def transfer(long: bool) -> list[Number]:
-    """By the definition that the paper's analysis uses, stage 1 is the wait in which a drift of
-    order 1/T lifts the signals, a time that grows with log T. After a transfer there is no such
-    wait (flow, N = 10, V = V_pre/2 + mu 1'/2, T up to 10^9). Measured in time, stage 1 is shortened
-    but not skipped, because the attention still has to grow from nothing. It counts as skipped if
-    it takes at most a tenth of its time from scratch (flow, T = 1000, 6 pairs of chains, which
-    differ in their positions and in a share of their transitions).
+    """In the paper's analysis, stage 1 is the wait until a drift of order 1/T has lifted the
+    signals, a time that grows with log T. After a transfer there is no such wait (flow, N = 10, V =
+    V_pre/2 + mu 1'/2, T up to 10^9). Measured as the whole boosting time, stage 1 is shortened but
+    not skipped, because the attention still has to grow from nothing. It counts as skipped if it
+    takes at most a tenth of its time from scratch. This is measured with the flow at T = 1000, for
+    6 pairs of chains that differ in their positions and in a share of their transitions.
 
     Samples (N = 3, V = 0.7 V_pre + 0.3 mu 1', SGD at a rate of 0.1 for 20 units of time): from
-    scratch the signals may grow with the wrong sign, the more often the longer the context
-    (claim 2), at batches that would find Q. After a transfer no run's signals do at batches at
-    which at least half of the runs find Q. Only such batches are counted, since at smaller ones
-    noise or l1 leaves little of the signals, and the remainder has the wrong sign in some runs
-    (their share is shown beside it). A run finds Q if the positions of Q have the largest weights
-    of their columns at the end. The batch that this takes is compared with log T: a power of log T
-    of at most 1.5 counts as growing little more than log T does. Without l1 the batch grows about
-    as the square root of T: noise in the attention at T positions lets V decay before the attention
-    has grown. With an l1 from the start the batch follows log T only up to T = 800. From T = 3200
-    on it grows as T^0.4, while log T grows as T^0.11. One power of T does not describe all T, with
-    l1 or without, as the p-value of the straight line's misfit shows. No verdict rests on that
-    line."""
+    scratch the signals may grow with the wrong sign at batches that are large enough to find Q,
+    more often in longer contexts (claim 2). After a transfer no run has the wrong sign at batches
+    at which at least half of the runs find Q. Only such batches are counted. At smaller ones noise
+    or l1 leaves little of the signals, and the remainder has the wrong sign in some runs; their
+    share is shown beside the verdict. A run finds Q if the positions of Q have the largest weights
+    of their columns at the end.
+
+    The batch size that finds Q is compared with log T: an exponent of log T of at most 1.5 counts
+    as growing little more than log T does. Without l1 the batch size grows about as the square root
+    of T, because noise in the attention at T positions lets V decay before the attention has grown.
+    With l1 from the start it follows log T only up to T = 800. From T = 3200 on it grows as T^0.4,
+    while log T grows as T^0.11. A single power of T does not describe all T, with l1 or without, as
+    the p-value of the straight line's misfit shows. No verdict rests on that line."""
     return [*wait(), *shortened(), *samples(long)]
 
 
 def wait() -> list[Number]:
-    """The time until the signals are boosted, from scratch and from V_pre/2 + mu 1'/2."""
+    """Compares the boosting time from scratch with that from V_pre/2 + mu 1'/2."""
     lengths = (1e2, 1e4, 1e6, 1e9)
     ratios = {}
     for rtol in (1e-9, 1e-8):
@@ -72,9 +73,9 @@ def wait() -> list[Number]:
 
 
 def shortened() -> list[Number]:
-    """All of the time until the signals are boosted, against that from scratch: other positions,
-    and a share of other transitions. V may by chance be correlated negatively with the new
-    chain; then it goes to -P, and nothing is boosted."""
+    """Compares the whole boosting time after a transfer with that from scratch. The new chain has
+    other positions and a share of other transitions. V may by chance be correlated negatively with
+    the new chain; then V goes to -P, and nothing is boosted."""
     fresh = (0, 0.5, 0.75)
     ratios, tighter = ({new: shortening(new, rtol) for new in fresh} for rtol in (1e-8, 1e-9))
     found: list[Number] = []
@@ -88,7 +89,8 @@ def shortened() -> list[Number]:
 
 
 def shortening(new: float, rtol: float) -> list[float]:
-    """Of each pair of chains that are correlated positively, `new` of whose transitions differ."""
+    """Returns the ratio of boosting times for each pair of chains with a positive correlation,
+    where `new` is the share of transitions that differ."""
     ratios = []
     chain = {"vocab_size": 10, "transition_concentration": 0.1, "sparsity": 2}
     tolerance = {"rtol": rtol, "atol": rtol / 100}
@@ -107,23 +109,25 @@ def shortening(new: float, rtol: float) -> list[float]:
     return ratios
 
 
-#: How many runs a cell has, and how many of them find Q and have signal_A < 0 at the end.
+#: Runs of a cell.
 TRIALS = 32
 
 
 @dataclass(frozen=True)
 class Cell:
+    """Number of runs that find Q, and of runs that end with signal_A < 0."""
+
     found: int
     wrong: int
 
     def counts(self) -> bool:
-        """Returns whether the batch counts: below this noise or l1 leaves nothing of the signals,
-        and they have no meaningful sign."""
+        """Tells whether the batch counts. If fewer runs find Q, noise or l1 leaves nothing of the
+        signals, and their sign means nothing."""
         return self.found >= TRIALS / 2
 
 
 def samples(long: bool) -> list[Number]:
-    """The sign of signal_A, and the batch at which the positions of Q have the largest weights."""
+    """Measures the sign of signal_A, and the batch size at which runs find Q."""
     ranges = {"T = 50 to 800": (50, 200, 800)}
     if long:
         ranges["T = 3200 to 12800"] = (3200, 12800)
@@ -186,7 +190,7 @@ def growth(x: Any, doses: list[Threshold]) -> Line:
 
 
 def growth_of_log(lengths: tuple[int, ...]) -> float:
-    """Between the ends."""
+    """Returns the exponent of T in log T between the ends of the range."""
     return float(np.log(np.log(lengths[-1]) / np.log(lengths[0])) /
                  np.log(lengths[-1] / lengths[0]))
 
@@ -195,11 +199,10 @@ def growth_of_log(lengths: tuple[int, ...]) -> float:
        headline=("boosting time relative to training from scratch", "farther distributions"))
 def other_distributions(long: bool) -> list[Number]:
     """Flow, N = 10, V = V_pre/2 + mu 1'/2. The new chain mixes the transitions of the old one with
-    those of another by half, so that the stationary distributions differ; the Q's are independent.
-    Pairs are split at a total variation of 0.15; drawn pairs are nearly all above it. All of the
-    time until the signals are boosted, at T = 1000, must be at most half of that from scratch (mean
-    over pairs), and the wait for each decade of T, from 10^3 to 10^6, at most a hundredth of that
-    from scratch."""
+    those of another by half, so the stationary distributions differ; the Q's are independent. Pairs
+    are split at a total variation of 0.15; nearly all drawn pairs are above it. At T = 1000, the
+    whole boosting time must be at most half of that from scratch (mean over pairs). The added time
+    per decade of T, from 10^3 to 10^6, must be at most a hundredth of that from scratch."""
     del long
     found: list[Number] = []
     by_distance: dict[str, list[tuple[float, float, float]]] = {"nearer": [], "farther": []}
@@ -225,8 +228,8 @@ def other_distributions(long: bool) -> list[Number]:
 
 
 def other_chain(seed: int) -> tuple[float, float, float] | None:
-    """Total variation, ratio of the boosting times at T = 1000, and ratio of the times for each
-    decade of T. None if the correlation is not positive."""
+    """Returns the total variation, the ratio of the boosting times at T = 1000, and the ratio of
+    the added times per decade of T. None if the correlation is not positive."""
     chain = {"vocab_size": 10, "transition_concentration": 0.1, "sparsity": 2}
     before, other = (flow(1000, **chain, problem_seed=number) for number in (seed, 1000 + seed))
     theirs, own = (run.popflow.group("problem") for run in (before, other))

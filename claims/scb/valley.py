@@ -16,20 +16,20 @@ from .common import SMALL, SUPPORT, TWO_STAGES, mean, noisy, stage2_bound, thres
 @claim(4, BIGRAM, "After the loss has converged, the distances to P and Q grow, and normalising "
        "recovers both", experiments=["scb-valley", "scb-pretraining"], picture="claim-04.png")
 def growing_distances(long: bool) -> list[Number]:
-    """(Picture: `popflow run --config scb-valley`.) The flow in two stages (N = 10, T = 5000)
+    """(Picture: `popflow run --config scb-valley`.) The flow runs in two stages (N = 10, T = 5000)
     without the stop on a plateau. The loss counts as converged when it is within a factor of two of
-    its last value. From then on, the growth of the distances to P and to Q is that from the least
-    to the end, and it counts if both grow by a tenth of the norm at least; at convergence they are
-    at 0.04 of it. At the end P and Q after rounding and normalising are measured, too, as shares of
-    their norms.
+    its last value. From then on, the growth of each distance is measured from its least value to
+    its value at the end. It counts if both distances grow by at least a tenth of the norm; at
+    convergence they are 0.04 of it. The final distances to P and Q after rounding and normalising
+    are measured too, relative to the norms.
 
     The state slides along the valley (cP, Q/c), through (P, Q), where the distances are nearly
-    zero, and beyond. Its pace is that of lambda: at 0.16/lambda after the beginning of stage 2 the
-    state has come equally far with every lambda from the default one (6.3e-7) to 1e-3, and
-    normalising finds both P and Q. At t = 1600 the default lambda is still on its way to
-    (P, Q): nothing has grown by then, and normalising leaves P as it is. It finds P once the
-    attention off the positions rests at zero, a time that goes as 1/lambda, too
-    ([scb-claims](scb-claims.md)). It finds Q always."""
+    zero, and beyond. The speed is proportional to lambda. At 0.16/lambda after the beginning of
+    stage 2 the state has come equally far with every lambda from the default (6.3e-7) to 1e-3, and
+    normalising recovers both P and Q. At t = 1600 the state with the default lambda has not reached
+    (P, Q): no distance has grown by then, and normalising leaves P as it is. Normalising recovers P
+    once the attention off the positions rests at zero, after a time that is proportional to
+    1/lambda, too ([scb-claims](scb-claims.md)). It always recovers Q."""
     del long
     found: list[Number] = []
     for penalty in (None, 1e-5, 1e-4, 1e-3):
@@ -39,7 +39,7 @@ def growing_distances(long: bool) -> list[Number]:
 
 
 def slide(penalty: float | None, t_end: float | None, name: str) -> list[Number]:
-    """What both distances do, with the solver's own error."""
+    """Measures the growth of both distances and the solver error."""
     run, tighter = (valley(penalty, t_end, rtol) for rtol in (1e-8, 1e-9))
     growths, again = ({what: growth(of, what) for what in "PQ"} for of in (run, tighter))
     found: list[Number] = [Number("time at the end", float(run.time[-1]), name)]
@@ -58,7 +58,8 @@ def slide(penalty: float | None, t_end: float | None, name: str) -> list[Number]
 
 def valley(penalty: float | None, t_end: float | None, rtol: float,
            **problem: Any) -> xarray.Dataset:
-    """By default to 0.16/lambda after stage 2 begins. The method is for long slides."""
+    """Runs the flow to `t_end`, by default to 0.16/lambda after the start of stage 2. The method,
+    rosenbrock4, is for long slides."""
     options: dict[str, Any] = {
         "vocab_size": 10, "context_length": 5000, **SUPPORT, **TWO_STAGES, "l1": penalty,
         "plateau_time": 0, "rtol": rtol, "atol": rtol / 100, "method": "rosenbrock4",
@@ -85,13 +86,13 @@ def norm(run: xarray.Dataset, what: str) -> float:
        headline=("rise of the excess loss above its least value", "SGD, lambda = 0.01"),
        conditions=["flow, lambda = 0.0001", "flow, lambda = 0.001", "SGD, lambda = 0.01"])
 def rising_loss(long: bool) -> list[Number]:
-    """Two stages with l1 without the stop on a plateau. Flow (N = 10, T = 5000): until 0.16/lambda
-    after stage 2 begins, the excess loss must rise from its least value in stage 2 by a tenth of
-    that value, for each of three drawn problems. SGD (N = 3, T = 100, B = 2048, a quarter of the
-    largest stable rate): single records are too noisy to find a least value, so the loss is
-    averaged over windows of one unit of time. The rise is that of the last window above the one in
-    which the mean over the runs is least. The rise relative to what there is to learn is shown
-    beside it: it is small, as the paper says."""
+    """Two stages with l1 run without the stop on a plateau. Flow (N = 10, T = 5000): until
+    0.16/lambda after stage 2 begins, the excess loss must rise from its least value in stage 2 by a
+    tenth of that value, for each of three drawn problems. SGD (N = 3, T = 100, B = 2048, a quarter
+    of the largest stable rate): single records are too noisy to find a least value, so the loss is
+    averaged over windows of one unit of time. The window with the least mean over the runs is
+    compared with the last window. The rise relative to the initial excess loss is shown beside it:
+    it is small, as the paper says."""
     found: list[Number] = []
     for penalty in (1e-5, 1e-4, 1e-3, 1e-2):
         rises, parts = [], []

@@ -69,7 +69,7 @@ def test_a_bar_does_not_begin_a_cell():
 
 
 def test_a_line_names_the_exceptions_and_three_conditions_at_most():
-    """More than three exceptions: those that the claim names, then those with the rarest verdict."""
+    """Of more than three, those that the claim names come first, then the rarest verdicts."""
     numbers = [Check("a", at, f"N = {at}", most=7) for at in range(10)]
     assert verdict_in_line(numbers) == "Holds in 8 of 10 conditions. Not: N = 8; N = 9."
     assert verdict_in_line(numbers[:8]) == "Holds"
