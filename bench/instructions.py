@@ -108,7 +108,7 @@ def main() -> int:
     if given.write:
         KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
     elif above:
-        print(f"\n{above} above what bench/instructions.json allows. Where the work is wanted, "
+        print(f"\n{above} above what bench/instructions.json allows. If the additional work is wanted, "
               "bench/instructions.py --write keeps the new counts.", file=sys.stderr)
     return 1 if above else 0
 

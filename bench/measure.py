@@ -54,7 +54,7 @@ class Process:
         python = ROOT / peer.python
         if not python.exists():
             sys.exit(f"{peer.python} is missing: scripts/setup --peers makes it")
-        # One BLAS thread, since NumPy's peers start a thread per row of work.
+        # A single BLAS thread, since NumPy's peers start a thread per row of work.
         surroundings = {**os.environ, "POPFLOW": str(program)}
         if peer.name == "NumPy":
             surroundings["OPENBLAS_NUM_THREADS"] = "1"
@@ -93,7 +93,8 @@ def popflow(program, words, file, threads=2):
 def warmed(taken, work):
     """Repeats short work of popflow and peers once before the timing.
 
-    So none pays for caches that another program filled or for memory that the virtual machine reclaimed.
+    No program then pays for caches that another one filled, or for memory that the virtual machine
+    reclaimed.
     """
     if taken < SHORT:
         work()

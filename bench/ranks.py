@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Estimates how many ranks one writer can feed.
 
-Runs a sweep of trivial cells over many ranks that share this machine's cores. From messages per cell and
-the writer's share of the time it computes, for cells of given length, the number of ranks at which the
-writing rank is busy all the time.
+Runs a sweep of trivial cells over many ranks that share this machine's cores. From messages per
+cell and the writer's share of the time the script computes the number of ranks at which the writing
+rank is busy all the time, for cells of given length.
 
     bench/ranks.py POPFLOW [RANKS [CELLS]]
 """

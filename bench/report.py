@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME",
                         help=f"one or more of {', '.join(names)}; default: all")
     parser.add_argument("--page", action="store_true",
-                        help="measure nothing: write the page from what was measured before")
+                        help="measure nothing: write the page from the stored results")
     asked = parser.parse_args()
     for name in [] if asked.page else asked.only:
         print(name, flush=True)

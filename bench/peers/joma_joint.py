@@ -1,7 +1,7 @@
 """`joma-joint` (softmax, identity, cross-entropy) in JAX: the flow by diffrax, SGD, and the SDE.
 
 Contexts are columns of token shares: the classes' shares in the flow, those of sampled contexts in SGD and
-SDE. So all three have the same two products with V.
+SDE. The same two products with V therefore serve all three.
 """
 
 import draws

@@ -1,9 +1,10 @@
 """Common parts of all peers: popflow's file of the same work, the check of agreement, and the timing.
 
-A peer is started as `SCRIPT WORK CHECKED TIMED` with two files of popflow, which may be the same. It
-compiles, does the work of the first file and reports how far apart the two final states are. Then it does
-the work of the second file once per line of input and answers with the seconds, so that peer and popflow
-take turns. Answers are lines of JSON. A peer that disagrees with popflow exits without being timed.
+A peer is started as `SCRIPT WORK CHECKED TIMED` with two files of popflow, which may be the same.
+The peer compiles, does the work of the first file and reports how far apart the two final states
+are. Then the peer does the work of the second file once per line of input and answers with the
+seconds, so that peer and popflow take turns. Answers are lines of JSON. A peer that disagrees with
+popflow exits without being timed.
 """
 
 import importlib.metadata

@@ -14,7 +14,7 @@ def timed_steps(noisy):
 class Bigram:
     def __init__(self, run):
         self.P, self.mu = run.problem("P"), run.problem("mu")
-        # One row per query: the positions that the query attends to, and their weights.
+        # A row per query: the positions that the query attends to, and their weights.
         self.positions = np.ascontiguousarray(run.problem("Q_position").T)
         self.q = np.ascontiguousarray(run.problem("Q_value").T)
         self.N, self.T = len(self.mu), run.parameter("context-length")

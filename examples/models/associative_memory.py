@@ -2,8 +2,9 @@
 
 Cabannes, Dohmatob and Bietti, Scaling laws for associative memories (2023). Fact k has the input
 embedding x_k and the output embedding u_k, both of length 1. If all embeddings are orthonormal and
-W = 0 at the start, facts do not disturb each other. The margin m of fact k (its logit less that of any
-other fact) then follows m' = C p_k / (e^m + C - 1), so that e^m + (C - 1) m = 1 + C p_k t.
+W = 0 at the start, facts do not disturb each other. The margin m of fact k is its logit less that
+of any other fact. The margin then follows m' = C p_k / (e^m + C - 1), so that e^m + (C - 1) m = 1 +
+C p_k t.
 """
 
 import numpy as np

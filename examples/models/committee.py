@@ -3,7 +3,7 @@
 Saad and Solla, Online learning in soft committee machines (1995). Student and teacher have two hidden
 units each with g(z) = erf(z / sqrt(2)); inputs are standard normal vectors of dimension N. Q is the
 students' overlap matrix, R that of students and teachers, T that of teachers. Time is the number of
-examples over N, at the learning rate eta / N: so the equations contain eta.
+examples over N. The learning rate is eta / N, so that the equations contain eta.
 """
 
 import numpy as np
@@ -87,8 +87,8 @@ def model(start_q=Q0, start_r=R0):
 
 
 def simulated(size, runs, times, eta=1.0, seed=0):
-    """Q and R (eight numbers a run) at `times` of online SGD on the weights of inputs of finite size N;
-    all runs start from the exact Q and R of the model."""
+    """Returns Q and R (eight numbers a run) at `times`, of online SGD on the weights of inputs of
+    finite size N. All runs start from the exact Q and R of the model."""
     rng = np.random.default_rng(seed)
     B = np.eye(M, size)
     frame = np.eye(K, size, M)  # orthonormal, and orthogonal to the teachers

@@ -45,8 +45,9 @@ def phase_retrieval(rho0=0.5, overlap0=0.2):
 
 
 def simulated(force, size, runs, times, gamma, start, seed):
-    """rho and overlap of `runs` runs of SGD in a finite dimension, at `times`; force(a, b) is the loss's
-    derivative by a = x theta for b = x theta* (and label noise). The start has exact order parameters."""
+    """Returns rho and overlap of `runs` runs of SGD in a finite dimension, at `times`. force(a, b)
+    is the loss's derivative by a = x theta for b = x theta* (and label noise). The start has exact
+    order parameters."""
     rng = np.random.default_rng(seed)
     rho, overlap = start
     theta = np.zeros((runs, size))

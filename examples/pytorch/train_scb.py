@@ -4,9 +4,9 @@
     examples/pytorch/train_scb.py                 AdamW, batches of 64, 24 runs
     examples/pytorch/train_scb.py --optimizer momentum --rate 0.05 --runs 8
 
-Everything of the training is PyTorch's: the sampler, the layer, autograd and the optimizer. popflow
-draws the problem (P, mu, Q), and afterwards compares its flow, SDE and sampled training with the
-losses that were logged. Needs python3-torch and the Python package popflow.
+The sampler, the layer, autograd and the optimizer are PyTorch's. popflow draws the problem (P, mu,
+Q) before the training. Afterwards it compares its flow, SDE and sampled training with the losses
+that were logged. Needs python3-torch and the Python package popflow.
 """
 
 import argparse
@@ -31,7 +31,7 @@ OPTIMIZERS = {
 
 
 class Task:
-    """A sparse contextual bigram: what popflow drew."""
+    """A sparse contextual bigram with the problem that popflow drew."""
 
     def __init__(self, problem):
         self.P, self.mu = (torch.tensor(problem[name].values) for name in ("P", "mu"))
@@ -84,7 +84,7 @@ class Layer(torch.nn.Module):
 
 
 def train(task, optimizer, rate, batch, steps, every, seed):
-    """One run; returns the observables every so many steps, the start included."""
+    """Trains one run; returns the observables every so many steps, the start included."""
     torch.manual_seed(seed)
     layer = Layer(task)
     update = OPTIMIZERS[optimizer](layer.parameters(), rate)

@@ -11,7 +11,7 @@ lists the systems, and `help(popflow.systems.scb.run)` the options of one. `popf
 maps into numbers with uncertainties, and `popflow.model` makes a system from a loss.
 """
 
-from . import needs as _needs  # first: tells what is missing
+from . import needs as _needs  # first: reports missing packages
 
 # isort: split
 from . import accessors as _accessors  # registers .popflow and .time_of

@@ -24,8 +24,8 @@ from .verification import Verification
 from .words import key, word, words
 
 # Arguments that the package itself passes to the program; users get these reasons.
-RESERVED = {"dry_run": "popflow.plan() tells what a run would be", "json": "", "plot": "",
-            "help": "help(popflow.systems.scb.run) says what the arguments are",
+RESERVED = {"dry_run": "popflow.plan() shows what a run would do", "json": "", "plot": "",
+            "help": "help(popflow.systems.scb.run) lists the arguments",
             "progress": "show=True draws a bar", "quiet": ""}
 
 PathLike = str | os.PathLike[str]

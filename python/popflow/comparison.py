@@ -29,10 +29,11 @@ class Comparison(xarray.Dataset):
 
         A statement is a `question` (range, depth, share, time) about a `subject` (an observable, an
         event, or an `item` of a passage). `verdict` is agree, differ, undecided, or empty if the
-        pair has none. `reason` says why a verdict is undecided: few_runs, margin (the interval
-        crosses the margin), skewness (a Gaussian law would be decided), no_scatter (among a few
-        runs), many_tests, incomplete (runs ended early), else none. `difference` is the difference
-        of the pair's two rungs with its interval, `margin` its equivalence margin.
+        pair has none. `reason` says why a verdict is undecided, and is none otherwise. Reasons are
+        few_runs, margin (the interval crosses the margin), skewness (a Gaussian law would be
+        decided), no_scatter (among a few runs), many_tests and incomplete (runs ended early).
+        `difference` is the difference of the pair's two rungs with its interval, `margin` its
+        equivalence margin.
         """
         file = open_file(self.attrs["path"])
         if f"{self.attrs['group']}/verdicts" not in every_group(self.attrs["path"]):

@@ -17,7 +17,7 @@ SAME_TIME = 1e-9
 def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
     """Joins runs along time, each of which starts where the previous one ended (`init_from`).
 
-    A file's own time starts at 0; its attribute `continues_at` is that moment in the time of the
+    A file's own time starts at 0. The attribute `continues_at` is this start in the time of the
     first run. The first record of each later file repeats the last record before it and is left
     out. Variables without a time dimension come from the first file.
     """

@@ -14,8 +14,8 @@ class Verification:
     """Checks of a system's declarations against its behaviour; true if all checks pass.
 
     `checks` has a row per check along the dimension `check`: its `verdict` (ok, fails, skipped),
-    the `measured` number, the `allowed` bound (a lower bound if `at_least` is true), and a `note`
-    that explains the number. `table` is the same as text.
+    the `measured` number and the `allowed` bound (a lower bound if `at_least` is true). A `note`
+    explains the number. `table` shows the checks as text.
     """
 
     system: str

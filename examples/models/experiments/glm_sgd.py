@@ -18,8 +18,8 @@ def phase(a, b, rng):
 
 
 def standard_errors(values, expected, size):
-    """Distance of a mean from the limit of large dimensions beyond 1/d, in standard errors: the mean has
-    a bias of order 1/d."""
+    """Returns the distance of a mean from the limit of large dimensions, less 1/d, in standard
+    errors. The mean has a bias of order 1/d."""
     error = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
     return float((np.maximum(np.abs(values.mean(axis=-1) - expected) - 1 / size, 0) / error).max())
 

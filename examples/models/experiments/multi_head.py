@@ -11,7 +11,8 @@ SLOWER = (1.0, 0.7, 0.5)  # eigenvalues of the experiment
 
 
 def plateaus(run):
-    """Losses where the loss changes most slowly, between two of its falls."""
+    """Returns the losses of the plateaus: where the loss changes most slowly, between two of its
+    falls."""
     speed = -np.diff(run.loss.values) / np.diff(run.time.values)
     slowest = [i for i in range(1, len(speed) - 1) if speed[i] < min(speed[i - 1], speed[i + 1])]
     return run.loss.values[slowest]

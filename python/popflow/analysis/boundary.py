@@ -17,9 +17,9 @@ def boundaries(outcome: Any, x: Any = None, y: Any = None,
     `x` of its columns. Midpoints are geometric along dimensions named in `log`. Cells with NaN or
     an empty word have no outcome, and no boundary is reported beside them.
 
-    The result has a dimension `point`, with the two coordinates; `across`, the dimension in which
-    the two cells differ; `half`, half their distance (the point's uncertainty); and the outcomes
-    `before` and `after` at the smaller and the larger coordinate.
+    The result has a dimension `point`, with the two coordinates. `across` is the dimension in which
+    the two cells differ, and `half` is half their distance (the point's uncertainty). `before` and
+    `after` are the outcomes at the smaller and the larger coordinate.
     """
     if not isinstance(outcome, xarray.DataArray):
         outcome = np.asarray(outcome)

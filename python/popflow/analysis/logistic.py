@@ -31,8 +31,8 @@ def logistic(dose: Any, fraction: Any, trials: Any, undetermined: str = "refuse"
     """Fits a logistic curve by maximum likelihood; `fraction` of `trials` runs succeed at a `dose`.
 
     Standard errors come from the curvature of the likelihood. The curve is logistic in log(dose),
-    and its threshold is a Threshold. With scale="linear" it is logistic in the dose, which may be
-    negative, and its threshold is a LinearThreshold.
+    and its threshold is a Threshold. With scale="linear" the curve is logistic in the dose, which
+    may be negative, and its threshold is a LinearThreshold.
 
     If all runs fail up to some dose and all succeed above it, the likelihood has no maximum: only
     the two doses around the threshold are known. `undetermined="refuse"` then raises an error that

@@ -68,8 +68,9 @@ def power_law(x: Any, y: Any, error: Any = None) -> PowerLaw:
 def log_law_gain(given: bool, u: np.ndarray, log_y: np.ndarray, error: np.ndarray) -> float:
     """Returns the AICc of a line through log(y) against u = log(x) minus the AICc of y = a + b u.
 
-    Both laws have two parameters, and residuals of both are taken in log(y). So the difference is
-    one of sums of squares if the errors are known, else n times the difference of their logarithms.
+    Both laws have two parameters, and residuals of both are taken in log(y). The difference is
+    therefore one of sums of squares if the errors are known, else n times the difference of their
+    logarithms.
     """
     known = np.isfinite(u) & np.isfinite(log_y) & np.isfinite(error)
     u, log_y, weight = u[known], log_y[known], 1 / error[known]**2

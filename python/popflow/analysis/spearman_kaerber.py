@@ -17,16 +17,17 @@ def spearman_kaerber(dose: Any, fraction: Any, trials: Any, ends: str = "refuse"
                      undetermined: str = "refuse", scale: str = "log") -> Any:
     """Estimates the mean log dose at which a run begins to succeed, as a Threshold.
 
-    With scale="linear" it estimates the mean dose, which may be negative, as a LinearThreshold.
+    With scale="linear" the function estimates the mean dose, which may be negative, as a
+    LinearThreshold.
 
     `fraction` of `trials` runs succeed at a `dose`. Made monotone by pooling neighbours, the
     fractions are the distribution function of the runs' own thresholds, whose mean is returned. For
     a symmetric curve this is the dose at which half of the runs succeed.
 
     The estimate needs the whole curve, from 0 to 1. If the doses do not reach that far,
-    ends="refuse" raises an error that names the end where doses are missing. ends="extend" assumes
-    a fraction of 0 or 1 one dose further, at the distance of the last two; more than a quarter
-    beyond an end is still refused. undetermined="nan" returns NaN in place of an error.
+    ends="refuse" raises an error that names the end where doses are missing. ends="extend" adds one
+    dose with a fraction of 0 or 1, at the distance of the last two doses. A curve with more than a
+    quarter beyond an end is still refused. undetermined="nan" returns NaN in place of an error.
 
     The standard error combines the binomial error of the fractions with the uncertainty of the
     thresholds' positions between two doses, which makes intervals conservative.

@@ -30,8 +30,8 @@ def figure(path: str | os.PathLike[str], observable: str | Sequence[str] | None 
            style: str | os.PathLike[str] | None = None) -> Figure:
     """Returns the figure of a file as matplotlib's Figure.
 
-    The default depends on the kind of file: a run shows its loss, signals and phase plane, an
-    ensemble its bands, a comparison its differences with verdicts, a sweep lines or maps.
+    The default depends on the kind of file. A run shows its loss, signals and phase plane, an
+    ensemble its bands. A comparison shows its differences with verdicts, a sweep lines or maps.
     `observable` (a name or several) selects what is drawn, `against` the horizontal axis (time,
     another observable, an axis of a sweep). `log` is "none", "x", "y" or "xy"; `style` is a style
     file of matplotlib, which overrides the figure's own settings.

@@ -130,7 +130,7 @@ def varying_fractions(data: xarray.Dataset) -> list[str]:
 def telling(data: xarray.Dataset) -> list[str]:
     """Returns the variables of the default figure.
 
-    These are the variables that the System names, else outcomes, else event times and final loss.
+    The System may name the variables; the default is outcomes, else event times and final loss.
     """
     if found := declared(data):
         return found

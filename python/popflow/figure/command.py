@@ -26,13 +26,14 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
                         "or a sweep")
     parser.add_argument("-o", "--output", metavar="FIGURE", type=Path, required=True,
                         help="FIGURE.pdf, .svg or .png")
-    parser.add_argument("--observable", metavar="NAME,...", help="what to draw, a panel each")
-    parser.add_argument("--against", metavar="NAME", help="over what: time, another observable, "
-                        "an axis of a sweep")
-    parser.add_argument("--log", metavar="none|x|y|xy", help="which axes are logarithmic "
-                        "(default: as the numbers ask for)")
+    parser.add_argument("--observable", metavar="NAME,...",
+                        help="observables to draw, a panel each")
+    parser.add_argument("--against", metavar="NAME", help="the horizontal axis: time, another "
+                        "observable, an axis of a sweep")
+    parser.add_argument("--log", metavar="none|x|y|xy", help="the logarithmic axes "
+                        "(default: chosen by the range of the numbers)")
     parser.add_argument("--style", metavar="FILE.mplstyle", type=Path, help="a style file of "
-                        "matplotlib's, over the figure's own")
+                        "matplotlib, which overrides the figure's own")
     parser.add_argument("--script", metavar="FILE.py", type=Path, help="writes the script that "
                         "draws the figure, to be changed")
     return parser.parse_args(words)

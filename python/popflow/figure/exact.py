@@ -47,8 +47,8 @@ def energy_of_saddle(w: Any) -> Any:
 def boundary(axes: Any, data: xarray.Dataset) -> None:
     """Draws the part of markov's separatrix that bounds the basin of local minima.
 
-    It lies left of the saddle for p + q < 1 and right of it for p + q > 1. For p + q = 1 all starts
-    end in a global minimum.
+    This part lies left of the saddle for p + q < 1 and right of it for p + q > 1. For p + q = 1 all
+    starts end in a global minimum.
     """
     if independent(data):
         return

@@ -53,7 +53,7 @@ def by_outcome(data: xarray.Dataset) -> dict[str, Any]:
     """Returns which runs had which outcome, the most frequent first.
 
     Empty if all runs end alike or outcomes are unknown. A median over several basins would lie in
-    none of them, so each basin gets its own.
+    none of them, so each basin gets its own median.
     """
     if "outcome" not in data or data["outcome"].dims != ("run",):
         return {}

@@ -81,7 +81,7 @@ class Page:
         """Lays out the panels with room for the key at the foot."""
         figure = self.figure
         if len(self.axes) % 2 and len(self.axes) > 1 and len(figure.axes) == len(self.axes):
-            last = self.axes[-1]  # no colour bar moved it: it also gets the quarter beside it
+            last = self.axes[-1]  # no colour bar moved the panel: it gets the quarter beside it
             last.set_subplotspec(last.get_gridspec()[-1, :])
         for axes in self.axes:
             for handle in getattr(axes, "key_of_page", []):
@@ -114,7 +114,7 @@ class Page:
             height = axes.get_window_extent().height / self.figure.dpi
             lack[row] = max(lack.get(row, 0), LEAST_HEIGHT * self._height - height)
         width, height = self.figure.get_size_inches()
-        # All rows have one height, so the largest lack decides.
+        # All rows have the same height, so the row that lacks most decides.
         self.figure.set_size_inches(width, height + max(lack.values()) * len(lack))
 
     def _foot(self, columns: int) -> Any:
@@ -127,7 +127,7 @@ class Page:
 def powers_in_labels(axes: Any) -> bool:
     """Moves an axis's power of ten from its end into its label.
 
-    Above a panel it would lift the panel's title over its neighbours' titles.
+    Above a panel the power would lift the panel's title over its neighbours' titles.
     """
     moved = False
     for along in (axes.xaxis, axes.yaxis):

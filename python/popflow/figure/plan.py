@@ -56,7 +56,7 @@ class Plan:
     def wide_last(self) -> bool:
         """Returns whether the last panel, one over time, takes its whole row.
 
-        It does if nothing is beside it; colour bars would lose their panels below it.
+        The panel stays in the left column if a panel there has a colour bar, which needs the space.
         """
         bars = any(own.draw.__name__ in ("field", "beside", "blocks") for panel in self.panels[::2]
                    for own in panel)

@@ -36,8 +36,8 @@ FEWEST = 2  # least number of records in that fraction, at times above 0
 def early(data: xarray.Dataset) -> bool:
     """Returns whether a first stage ends so early that only a logarithmic time axis shows it.
 
-    This holds if an event happens, or an observable makes half of its change, within a hundredth of
-    the time, and there are records before and after.
+    The condition is that an event happens, or an observable makes half of its change, within a
+    hundredth of the time, with records before and after.
     """
     time = np.asarray(data.time.values, float)
     soon = EARLY * time[-1]

@@ -147,7 +147,7 @@ def apart(along: Any, places: Any, texts: list[str]) -> bool:
 def to_hold(axes: Any, x: Any) -> None:
     """Widens the panel to all positions of an axis, also those where a line has no number.
 
-    So all panels of one sweep have the same axis.
+    All panels of one sweep then have the same axis.
     """
     x = np.asarray(x, float)
     axes.update_datalim(np.column_stack([x, np.zeros(len(x))]), updatey=False)

@@ -2,7 +2,7 @@
 
     from popflow.model import Model, finite, cross_entropy
 
-`Model` says what a model consists of; docs/models.md is the full documentation.
+The class `Model` has a method for each part of a model; docs/models.md is the full documentation.
 """
 
 from .definition import Model, System

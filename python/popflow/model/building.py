@@ -1,4 +1,4 @@
-"""Compiling generated source to a plug-in, and the cache of what was compiled."""
+"""Compiles generated source to plug-ins, and caches them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def version_of(path: str) -> str:
 
 
 def headers() -> Path:
-    """The folder of popflow's headers: of this package, its checkout, or where it is installed."""
+    """Returns the folder of popflow's headers: in the package, its checkout or its installation."""
     here = Path(__file__).resolve().parent
     places = [here.parent / "include", here.parents[2] / "include"]
     places += [folder / "include" for folder in here.parents[:6]]
@@ -62,13 +62,13 @@ def digest_of_headers() -> bytes:
 
 
 def cache() -> Path:
-    """Folder of compiled models: popflow/models in the user's cache folder."""
+    """Returns the folder of compiled models: popflow/models in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "popflow" / "models"
 
 
 def place_of(digest: bytes, name: str) -> Path:
-    """Where the plug-in of a model with these contents is, or will be."""
+    """Returns the path of the plug-in of a model with these contents, which need not exist yet."""
     path = compiler()
     whole = hashlib.sha256(b"\0".join([digest, version_of(path).encode(), " ".join(FLAGS).encode(),
                                        digest_of_headers()]))

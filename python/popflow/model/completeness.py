@@ -1,4 +1,4 @@
-"""What a model must have before it is built."""
+"""Checks that a model has all of its parts before it is built."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def require_training(model: Model) -> None:
 
 def require_states_agree(flow: Model, training: Model) -> None:
     """Brings the observables, events and so on of the training state into the order of the flow's,
-    and refuses other ones."""
+    and refuses differences."""
     if not training.fields:
-        raise ModelError("the training state has no weights: call weights() of what training() "
-                         "returned")
-    if training.sample_loss is None:
-        raise ModelError("the training state has no loss of a sample: call loss() of what "
+        raise ModelError("the training state has no weights: call weights() of the model that "
                          "training() returned")
+    if training.sample_loss is None:
+        raise ModelError("the training state has no loss of a sample: call loss() of the model "
+                         "that training() returned")
     if flow.arrays or training.arrays:
         raise ModelError("a model with a training state takes no array()")
     for field in [*training.fields, *training.derived]:

@@ -57,7 +57,7 @@ class Map:
 
 
 class System:
-    """A built model: a plug-in, which stands wherever the name of a system does."""
+    """A built model: a plug-in, which can be given wherever a system's name can."""
 
     def __init__(self, path: Path, name: str, hash_: str) -> None:
         self.path, self.name, self.hash = path, name, hash_
@@ -165,7 +165,7 @@ class Model:
         return symbol
 
     def data(self, *laws: Law) -> Any:
-        """What a sample consists of: one symbol for each array or law, in order."""
+        """Declares the parts of a sample; returns one symbol for each array or law, in order."""
         if not laws or any(not isinstance(law, Law) for law in laws):
             wrong = next((law for law in laws if not isinstance(law, Law)), None)
             raise ModelError(f"data() takes laws, such as finite(inputs, labels) or normal(3); "
@@ -190,8 +190,8 @@ class Model:
         return own if law.kind == "finite" else [placed(law, own[0])]
 
     def _mixed(self, law: Law) -> Symbol:
-        """A draw of a mixture. Its normal laws share standard normal numbers, and its uniform laws
-        uniform ones, of which a Gauss rule then has few."""
+        """Returns a draw of a mixture. Its normal laws share standard normal numbers, and its
+        uniform laws share uniform ones, so that a Gauss rule has few dimensions."""
         which = self._drawn_from(finite(np.arange(len(law.parts)), probability=law.probability))[0]
         shared: dict[str, Symbol] = {}
         values: list[Symbol] = []
@@ -242,7 +242,7 @@ class Model:
 
     def quadrature(self, points: int) -> None:
         """Takes the mean over normal and uniform data of up to four dimensions by a Gauss rule with
-        this number of points in each: exact for polynomials of degree 2 points - 1."""
+        this number of points in each. The rule is exact for polynomials of degree 2 points - 1."""
         if not 1 <= points <= 100:
             raise ModelError(f"quadrature() has {points} points; it takes 1 to 100")
         self.points = int(points)
@@ -349,8 +349,9 @@ class Model:
         """A model of another state, which noise and sampled training move beside this flow, such as
         the weights beside order parameters.
 
-        It has the same parameters, weights and a loss of its own, and the same observables, events
-        and so on. `limit` says why the observables differ from those of the flow, if they do.
+        That model has the same parameters, its own weights and loss, and the same observables,
+        events and so on. `limit` says why the observables differ from those of the flow, if they
+        do.
         """
         if self.flow is not None:
             raise ModelError("training() belongs to the model of the flow")
@@ -393,7 +394,7 @@ class Model:
     def _field(self, weights: Any, what: str) -> Row:
         field = next((one for one in self.fields if one.symbol is weights), None)
         if field is None:
-            raise ModelError(f"{what} takes what weights() of this model returned")
+            raise ModelError(f"{what} takes weights that weights() of this model returned")
         return field
 
     def _like(self, field: Row, value: Any, what: str, kinds: set[str]) -> Symbol:
@@ -410,7 +411,7 @@ class Model:
         """A note that is shown at the start of a run."""
         self.notes.append(text)
 
-    # ---- What generation asks for.
+    # ---- Properties that generation needs.
 
     @property
     def entries(self) -> int:
@@ -439,13 +440,13 @@ class Model:
 
     @property
     def uses_step(self) -> bool:
-        """Whether the loss of a sample depends on the step of training."""
+        """Returns whether the loss of a sample depends on the step of training."""
         return self.sample_loss is not None and any(node.op == "training"
                                                     for node in in_order([self.sample_loss]))
 
     @property
     def has_means(self) -> bool:
-        """Whether the population sums means over normal numbers, one for each finite sample."""
+        """Returns whether the population sums a mean over normal numbers for each finite sample."""
         return (self.sample_loss is not None and self.given_population is None
                 and self.points is None and self.draws_numbers
                 and any(law.kind == "finite" for law, _ in self.laws))
@@ -460,8 +461,10 @@ class Model:
         return self.combined(self.points)
 
     def drawn(self) -> tuple[np.ndarray, Symbol]:
-        """Samples of the finite laws that are drawn from, and their probabilities; none if the
-        nodes are these."""
+        """Returns the samples of finite laws from which training draws, and their probabilities.
+
+        Without rows if these samples are the nodes of the population.
+        """
         rows, _ = self.nodes()
         finite = any(law.kind == "finite" for law, _ in self.laws)
         if self.sample_loss is None or not finite or self.draws_nodes(len(rows)):
@@ -469,12 +472,14 @@ class Model:
         return self.combined(None)
 
     def draws_nodes(self, nodes: int) -> bool:
-        """Whether the nodes of the population are the samples of the finite laws."""
+        """Returns whether the nodes of the population are the samples of the finite laws."""
         return nodes > 0 and (not self.draws_numbers or self.has_means)
 
     def combined(self, points: int | None) -> tuple[np.ndarray, Symbol]:
-        """Combinations of the finite laws, and of a Gauss rule's nodes of the others; without
-        points, the numbers of the others are 0."""
+        """Returns all combinations of finite laws' samples and of a Gauss rule's other nodes.
+
+        Without points, the numbers of the other laws are 0.
+        """
         rows, weight = np.zeros((1, 0)), as_symbol(np.ones(1))
         for law, symbols in self.laws:
             if law.kind != "finite" and points is None:
@@ -490,7 +495,7 @@ class Model:
         return rows, weight
 
     def population_formula(self) -> Symbol:
-        """The population loss where it is no sum over samples."""
+        """Returns the population loss if it is not a sum over samples."""
         if self.given_population is not None:
             return self.given_population
         from .isserlis import normal_mean
@@ -540,7 +545,7 @@ class Model:
         print(f"{self.name}: {made} checks hold (popflow verify {system.path})", file=sys.stderr)
 
     def digest(self) -> bytes:
-        """Identifies all that the plug-in depends on."""
+        """Returns a digest of everything that the plug-in depends on."""
         made = hashlib.sha256(repr(self.description()).encode())
         roots = [*(one.symbol for one in [*self.observables, *self.invariants, *self.events,
                                           *self.constants, *self.derived, *self.passages,
@@ -631,7 +636,7 @@ class Model:
         return look
 
     def description(self) -> dict[str, Any]:
-        """The plug-in's description, as docs/models.md tells of it."""
+        """Returns the plug-in's description, in the form that docs/models.md documents."""
         dimensions: dict[str, int] = {}
         other = self.other_state
         shapes = [(row.name, row.axes, row.symbol.shape)
@@ -753,7 +758,8 @@ class Model:
 
 
 def placed(law: Law, numbers: Symbol) -> Symbol:
-    """Numbers of a normal law from standard normal ones; those of other laws as they are."""
+    """Returns the numbers of a normal law, made from standard normal ones; numbers of other laws
+    are unchanged."""
     found = numbers if law.root is None else as_symbol(law.root) @ numbers
     return found if law.mean is None else found + law.mean
 
@@ -781,7 +787,7 @@ def number_of(value: Any, what: str) -> float:
 
 
 def nodes_of(law: Law, points: int | None) -> tuple[np.ndarray, Symbol]:
-    """Nodes of a law, a row each, and their weights."""
+    """Returns the nodes of a law, a row each, and their weights."""
     if law.kind == "finite":
         assert law.probability is not None
         rows = np.hstack([array.reshape(len(array), -1) for array in law.arrays])

@@ -63,7 +63,7 @@ def depends_on_samples(roots: Sequence[Symbol]) -> dict[int, bool]:
 
 
 class Tidy:
-    """Rebuilds formulas: each value is computed once, and what is constant is evaluated."""
+    """Rebuilds formulas: each value is computed once, and constants are evaluated."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, Symbol] = {}
@@ -110,7 +110,7 @@ def expanded(formula: Symbol) -> Symbol:
 
 
 def power(a: Symbol, b: Symbol, node: Symbol) -> Symbol:
-    """A power, by products where the exponent is a whole number up to 8."""
+    """A power, by products if the exponent is a whole number up to 8."""
     values = np.unique(b.value) if b.op == "constant" else np.zeros(2)
     if len(values) > 1 or not 1 <= values[0] <= 8 or values[0] != int(values[0]):
         return Symbol(node.op, (a, b), node.shape, node.label, node.value)
@@ -163,7 +163,7 @@ def gradient(loss: Symbol, weights: Sequence[Symbol], seed: Symbol) -> tuple[Sym
 
 def adjoints_of_arguments(node: Symbol, g: Symbol, of_samples: dict[int, bool]
                           ) -> list[Callable[[], Any]]:
-    """For each argument of a node, a function that makes its adjoint from the node's."""
+    """Returns, for each argument of a node, a function that makes its adjoint from the node's."""
     op, args = node.op, node.args
 
     def fitted(adjoint: Any, arg: Symbol) -> Any:
@@ -233,7 +233,7 @@ def product_adjoints(node: Symbol, g: Symbol, of_samples: dict[int, bool]
 
 
 def times(a: Symbol, b: Symbol) -> Symbol:
-    """A product; where the inner length is 1, entry by entry."""
+    """A product; entry by entry if the inner length is 1."""
     if a.shape[1] == 1:
         shape = (a.shape[0], b.shape[1])
         return binary("*", broadcast(a, shape), broadcast(b, shape))

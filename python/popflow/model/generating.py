@@ -57,7 +57,7 @@ class BatchCode:
 
 
 class Generator:
-    """Derives what a model needs, and prints it."""
+    """Derives the formulas of a model, and prints them as C++."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -269,8 +269,8 @@ class Generator:
             "chosen": (drawn or len(model.nodes()[0])) if model.in_epochs else 0}.items() if size}
 
     def add_jacobian(self, rate: Any, operations: int, functions: list[str]) -> bool:
-        """Adds the Jacobian of a rate with this number of operations, unless that is so large that
-        it would take most of the build's time."""
+        """Adds the Jacobian of a rate with this number of operations, unless the Jacobian would
+        take most of the build's time."""
         ca, entries = self.ca, self.model.entries
         if entries > MOST_IN_COVARIANCE or (rate is None and entries * operations <= MOST_DERIVED):
             self.no_jacobian = (f"the model's Jacobian has {entries} x {entries} entries; models "

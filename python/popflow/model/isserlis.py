@@ -12,13 +12,15 @@ from .symbols import Symbol, in_order
 if TYPE_CHECKING:
     from .definition import Model
 
-MOST = np.inf  # degree of what is no polynomial
+MOST = np.inf  # degree of a formula that is not a polynomial
 HIGHEST = 8
 
 
 def degree(formula: Symbol, finite: frozenset[int] = frozenset()) -> float:
-    """A bound on the degree of a formula in the data but for those of finite laws, given by their
-    ids; infinite if it may be no polynomial."""
+    """Returns a bound on the degree of a formula in the data, except in the data `finite` (ids).
+
+    The bound is infinite if the formula may not be a polynomial.
+    """
     found: dict[int, float] = {}
     for node in in_order([formula]):
         of = [found[id(arg)] for arg in node.args]

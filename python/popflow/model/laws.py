@@ -1,4 +1,4 @@
-"""Laws of data: what a sample of a model is drawn from."""
+"""Laws of data: the distributions from which samples are drawn."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Law:
 
     @property
     def size(self) -> int:
-        """How many numbers a sample has."""
+        """Returns the count of numbers in a sample."""
         if self.kind == "finite":
             return sum(int(np.prod(array.shape[1:], dtype=int)) for array in self.arrays)
         return int(np.prod(self.shape, dtype=int))
@@ -164,7 +164,7 @@ def rademacher(shape: int | Sequence[int] = ()) -> Law:
 
 
 def mixture(*laws: Law, probability: Any = None) -> Law:
-    """One of several laws, drawn with these probabilities (weights, divided by their sum)."""
+    """Chooses one of several laws with these probabilities (weights, divided by their sum)."""
     if len(laws) < 2 or any(not isinstance(law, Law) or law.kind == "mixture" for law in laws):
         raise ModelError("mixture() takes two or more laws that are no mixtures")
     shapes = [[array.shape[1:] for array in law.arrays] if law.kind == "finite" else [law.shape]

@@ -31,7 +31,7 @@ class Lowering:
         self.data: Any = None  # the normal numbers of a sample
 
     def leaf(self, symbol: Symbol, entries: Any) -> None:
-        """Says which expressions, in row-major order, a symbol stands for."""
+        """Sets the expressions of a symbol, given in row-major order."""
         self.known[id(symbol)] = self.matrix(entries, symbol.shape)
         self.kept.append(symbol)
 

@@ -75,7 +75,7 @@ class Batch:
     # ---- Places.
 
     def inlined(self, node: Symbol) -> bool:
-        """Whether a symbol is computed within the loop of its only user."""
+        """Returns whether a symbol is computed within the loop of its only user."""
         users = self.users.get(id(node), [])
         if node.op not in ENTRYWISE or len(users) != 1 or any(node is one for one in self.roots):
             return False
@@ -133,7 +133,7 @@ class Batch:
 
     def entry(self, node: Symbol, lines: list[str], read: list[Symbol], known: dict[str, str],
               size: int, in_packs: bool) -> str:
-        """Prints what computes entry e of a node, and returns the name of the value."""
+        """Prints the statements for entry e of a node, and returns the name of the value."""
         source, places = self.source(node)
         if source.op == "constant":
             values = source.value.ravel() if places is None else source.value.ravel()[places]
@@ -398,7 +398,7 @@ class Batch:
 
 
 class Room:
-    """Places of arrays in a working space, where those that are no longer read make room."""
+    """Places of arrays in a working space, reused after an array's last reader."""
 
     def __init__(self) -> None:
         self.begin: dict[int, tuple[int, int]] = {}

@@ -13,7 +13,7 @@ from .lowering import casadi
 CHUNK = 400  # instructions of a function: compilers take far longer for one long function
 INLINE = 40  # instructions of a function that is compiled into its callers
 
-# By CasADi's names of operations: how a statement is printed.
+# Format of a statement, by CasADi's name of its operation.
 BINARY = {"ADD": "{0} + {1}", "SUB": "{0} - {1}", "MUL": "{0} * {1}", "DIV": "{0} / {1}",
           "POW": "power({0}, {1})", "CONSTPOW": "power({0}, {1})",
           "LT": "truth<N>({0} < {1})", "LE": "truth<N>({0} <= {1})",

@@ -55,7 +55,7 @@ class Symbol:
             raise ModelError(f"{self.label} has {len(self.shape)} axes; symbols have at most two: "
                              "use one matrix for each entry of the other axes")
 
-    # ---- What NumPy's arrays have, too.
+    # ---- Attributes of NumPy's arrays.
 
     @property
     def ndim(self) -> int:
@@ -300,7 +300,7 @@ def taken(symbol: Symbol, places: Any, label: str) -> Symbol:
     places = np.asarray(places)
     if symbol.op == "constant":
         return Symbol("constant", (), places.shape, label, symbol.value.ravel()[places])
-    if symbol.op == "take":  # of a take: one is enough
+    if symbol.op == "take":  # the entries of a take need only one take
         places = symbol.value.ravel()[places]
         symbol = symbol.args[0]
     if places.shape == symbol.shape and np.array_equal(places.ravel(), np.arange(symbol.size)):
@@ -448,7 +448,7 @@ def where(condition: Any, yes: Any, no: Any) -> Symbol:
     return Symbol("where", [broadcast(part, shape) for part in parts], shape, label)
 
 
-# ---- Functions of the package's own.
+# ---- The package's own functions.
 
 
 def erf(x: Any) -> Any:
@@ -657,7 +657,7 @@ def _diagonal(a: Symbol) -> Symbol:
     return binary("*", np.eye(len(a)), a.reshape(-1, 1))
 
 
-# ---- Numbers, where all that a symbol depends on is given.
+# ---- Numbers of symbols whose arguments are given.
 
 
 def evaluated(roots: Sequence[Symbol], known: dict[int, Any],
