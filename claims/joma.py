@@ -1,4 +1,4 @@
-"""JoMA: attention that follows the MLP above it (claims 10 to 15)."""
+"""JoMA: attention that follows from the MLP above it (claims 10 to 15)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ FIGURE_2 = {"tokens": 20, "temperature": 0.5, "activation": "identity",
 
 
 def with_attention(attention: str) -> dict[str, Any]:
-    """The set-up of figures 2 and 3 with another attention: linear attention has no temperature."""
+    """Returns the set-up of figures 2 and 3 with another attention. Linear attention has no
+    temperature."""
     idle = {"temperature"} if attention == "linear" else set()
     return {"attention": attention,
             **{name: value for name, value in FIGURE_2.items() if name not in idle}}
 
 
 def tolerance(times: float = 1) -> dict[str, float]:
-    """So many times the tolerance that is the program's default."""
+    """Returns the program's default tolerance times a factor."""
     return {"rtol": 1e-8 * times, "atol": 1e-10 * times}
 
 
@@ -45,17 +46,17 @@ def as_wide(*widths: int) -> dict[str, Any]:
        conditions=["softmax, 10 nodes, Gaussian data", "softmax, 10 nodes, Dirichlet data",
                    "softmax, 10 nodes, relu"])
 def theorem(long: bool) -> list[Number]:
-    """Figure 2's flow with each attention. The theorem's invariant may change by no more than the
-    integration's error, which falls with the tolerance. The correlation over tokens between z and
-    the theorem's z must be 1.
+    """The flow of figure 2 is run with each attention. The theorem's invariant may change by no
+    more than the solver error, which falls with the tolerance. The correlation over tokens between
+    z and the theorem's z must be 1.
 
     For softmax the theorem is an approximation. It counts as nearly exact if it explains nine
     tenths of the variance of z over tokens. For this, the correlation's least value up to t = 200,
     averaged over draws, must be at least 0.95. Data, number of nodes, activation and scale of the
-    start are varied one by one from figure 2. Only the logits' pattern over tokens follows the
-    theorem, not their size: the constant changes by several times the logits' range.
+    start are varied one by one from figure 2. Only the pattern of the logits over tokens follows
+    the theorem, not their size: the invariant changes by several times the range of the logits.
 
-    The theorem is about flows. Gradient steps of size eta change the constants of linear and exp
+    The theorem is about flows. Gradient steps of size eta change the invariants of linear and exp
     attention by amounts proportional to eta. Exp attention makes the flow stiff as its logits grow.
     Larger steps are then unstable, and the theorem fails. Softmax attention stays stable with such
     steps."""
@@ -88,7 +89,7 @@ def exact(attention: str, widths: tuple[int, ...]) -> list[Number]:
 
 
 def approximate(width: int, draws: int, words: str, **options: Any) -> list[Number]:
-    """Softmax attention: figure 2 with some options changed."""
+    """Measures softmax attention in the set-up of figure 2 with some options changed."""
     def flow(rtol: float, seeds: int) -> Any:
         return popflow.sweep("joma-joint", {**as_wide(width), "problem_seed": range(1, seeds + 1)},
                              attention="softmax", t_end=200, record="series", saves=101, rtol=rtol,
@@ -110,7 +111,7 @@ def approximate(width: int, draws: int, words: str, **options: Any) -> list[Numb
 
 
 def with_steps(attention: str) -> list[Number]:
-    """What gradient steps make of the theorem."""
+    """Measures how gradient steps change the theorem."""
     def trained(steps: list[float], t_end: float) -> Any:
         return popflow.sweep("joma-joint", {"dt": steps}, method="euler", t_end=t_end,
                              record="series", saves=21, classes=10, **with_attention(attention))
@@ -132,8 +133,8 @@ def with_steps(attention: str) -> list[Number]:
        experiments=["joma-figure2-sgd", "joma-joint-correlation"], has_long=True)
 def correlation(long: bool) -> list[Number]:
     """Figure 2: 2000 steps of 0.1 with softmax attention, here on batches of 20 contexts of 100
-    tokens, for several draws of problem and start; the least correlation over time must be 0.95 or
-    more, on the mean over runs (nine tenths of the variance over tokens).
+    tokens, for several draws of problem and start. The least correlation over time must be at least
+    0.95 as the mean over runs, which is nine tenths of the variance over tokens.
 
     The claim also holds at a learning rate of 1, with 10 nodes, and with contexts of 10 tokens, in
     which the shares of the tokens are noisy. With 5 nodes the correlation is lower, and so close to
@@ -170,13 +171,14 @@ def mean_of(values: Any) -> Estimate:
        "becomes sparser",
        experiments=["joma-erf-law"], has_long=True)
 def error_function(long: bool) -> list[Number]:
-    """Theorem 3, exp attention and one node: erf(v/(sqrt 2 tau)) of every token grows evenly, at a
-    rate proportional to its drive, until the first weight blows up. Measured along the flow up to
-    99% of that time, at several temperatures: the distance from the law, which is the solver's
-    error, and the largest rise of the entropy from one record to the next.
+    """Theorem 3, for exp attention and one node: erf(v/(sqrt 2 tau)) of every token grows linearly
+    in time, at a rate proportional to its drive, until the first weight blows up. Two numbers are
+    measured along the flow up to 99% of that time, at several temperatures. They are the distance
+    from this law, which is the solver error, and the largest rise of the entropy from one record to
+    the next.
 
-    That it only falls takes weights that start equal, as the paper's do. From weights of either
-    sign it can rise."""
+    The entropy only falls if the weights start equal, as in the paper. From weights of either sign
+    it can rise."""
     draws = 32 if long else 8
     found: list[Number] = []
     for tau in (0.5, 1.0, 2.0):
@@ -200,8 +202,8 @@ def error_function(long: bool) -> list[Number]:
 
 
 def law(tau: float, rtol: float, draws: int) -> tuple[float, float, float]:
-    """Returns the distance from the law, the entropy's largest rise, and the largest entropy at the
-    end."""
+    """Returns the distance from the law, the largest rise of the entropy, and the largest final
+    entropy."""
     off, rise, left = 0.0, -np.inf, 0.0
     for seed in range(1, draws + 1):
         ask = {"activation": "linear", "attention": "exp", "temperature": tau, "problem_seed": seed}
@@ -218,7 +220,8 @@ def law(tau: float, rtol: float, draws: int) -> tuple[float, float, float]:
 
 
 def rise_from_unequal(seed: int) -> float:
-    """The entropy's largest rise above what it was, from starts of either sign."""
+    """Returns the largest rise of the entropy above an earlier value, from starts of either
+    sign."""
     draw = np.random.default_rng(seed)
     run = popflow.run("joma", problem={"drive": draw.uniform(1, 4, 10),
                                        "v0": draw.normal(0, 1, (1, 10))}, saves=201)
@@ -234,26 +237,25 @@ def rise_from_unequal(seed: int) -> float:
        conditions=["figure 4", "5 nodes until t = infinity", "8 nodes until t = infinity"])
 def entropy_bounce(long: bool) -> list[Number]:
     """Figure 4's integrated flow: one node, ten targets uniform on (1, 4), softmax attention of
-    exp(v^2/3), to t = 100, for many draws of the targets. A bounce: the entropy falls by 0.1 nats
-    or more, and ends 0.1 or more above its least. The claim is taken to hold where nine draws of
-    ten bounce. Tokens must come to 90% of their targets in the
-    order of these, and near its target a token must relax, with exp attention, at a rate
-    proportional to exp(mu^2/(2 tau^2)).
+    exp(v^2/3), to t = 100, for many draws of the targets. A bounce means that the entropy falls by
+    at least 0.1 nats and ends at least 0.1 above its minimum. The claim holds if nine draws of ten
+    bounce. Tokens must reach 90% of their targets in the order of the targets. Near its target a
+    token must relax, with exp attention, at a rate proportional to exp(mu^2/(2 tau^2)).
 
     Several nodes share a token's attention, whose logit is then a sum over nodes: the first token
-    holds the attention for a time of the order of exp(sum of mu^2/(2 tau^2)). So the entropy falls
-    lower, and rises later, the more nodes there are. Softmax attention is exponential attention in
-    another time: dt of softmax is the sum of the exponentials times dt of exp. Both follow one
-    path, so the end at t = infinity is that of the exp flow, in which every weight is within 1e-6
-    of its target at time 60. The least is that of the softmax flow until t = 1e6 and of the exp
-    flow. At t = infinity most draws bounce even with 8 nodes, where hardly any does by t = 1e6; but
-    the share falls with the number of nodes, because the end itself becomes sparser.
+    holds the attention for a time of the order of exp(sum of mu^2/(2 tau^2)). So with more nodes
+    the entropy falls lower and rises later. Softmax attention is exp attention in another time: dt
+    of softmax is the sum of the exponentials times dt of exp. Both follow one path, so the state at
+    t = infinity is the end of the exp flow, in which every weight is within 1e-6 of its target at
+    time 60. The minimum is taken over the softmax flow until t = 1e6 and the exp flow. At t =
+    infinity most draws bounce even with 8 nodes, where hardly any does by t = 1e6. The share falls
+    with the number of nodes, because the final attention is sparser.
 
-    Trained together with its attention (cross-entropy, figure 2's data with its 20 classes and
-    nodes, to t = 1000) the MLP seldom shows the bounce: the entropy falls as long as the classes
-    are being learned. With squared activation and temperature 1 nearly all draws bounce, which
-    takes the draws of the long form to tell from nine of ten. At temperature 0.5, or with relu,
-    hardly any does."""
+    Trained jointly with its attention (cross-entropy, figure 2's data with its 20 classes and
+    nodes, to t = 1000), the MLP seldom shows the bounce: the entropy falls as long as the classes
+    are being learned. With squared activation and temperature 1 nearly all draws bounce; the long
+    form has enough draws to tell their share from nine tenths. At temperature 0.5, or with relu,
+    hardly any draw bounces."""
     draws = 400 if long else 150
     seeds = range(1, draws + 1)
     orders = range(1, 33 if long else 9)
@@ -307,8 +309,8 @@ def entropy_bounce(long: bool) -> list[Number]:
 
 def trained_entropy(activation: str, tau: float, draws: int, t_end: int,
                     times: float = 1) -> np.ndarray:
-    """Returns the entropy of attention trained with its MLP, for each draw, every 5 units of
-    time."""
+    """Returns the entropy of attention trained jointly with its MLP, for each draw, every 5 units
+    of time."""
     options = {**FIGURE_2, "activation": activation, "temperature": tau, "classes": 20}
     return popflow.sweep("joma-joint", {"problem_seed": range(1, draws + 1)}, t_end=t_end,
                          saves=t_end // 5 + 1, record="series", state="none", **tolerance(times),
@@ -316,8 +318,8 @@ def trained_entropy(activation: str, tau: float, draws: int, t_end: int,
 
 
 def at_infinity(nodes: int, seeds: range, until: np.ndarray) -> list[Number]:
-    """Tests whether the entropy bounces on the whole path; `until` is the entropy over time under
-    softmax."""
+    """Tests whether the entropy bounces on the whole path. `until` is the entropy over time with
+    softmax attention."""
     path = popflow.sweep("joma", {"problem_seed": seeds}, nodes=nodes, t_end=60, saves=401,
                          save_spacing="log", save_first=1e-3, record="series", attention="exp",
                          activation="nonlinear", temperature=math.sqrt(1.5))
@@ -344,7 +346,7 @@ def bounced(entropy: np.ndarray) -> np.ndarray:
 
 
 def out_of_order(seed: int) -> bool:
-    """Whether a token is learned before one with a larger target."""
+    """Tells whether a token is learned before one with a larger target."""
     run = popflow.run("joma", activation="nonlinear", attention="softmax", t_end=100,
                       temperature=math.sqrt(1.5), problem_seed=seed)
     target = run.popflow.group("problem").target.values[0]
@@ -376,13 +378,14 @@ def off_the_ratio() -> float:
                    "identity, Gaussian data, temperature 1, 10 nodes",
                    "relu, Gaussian data, temperature 1, 10 nodes"])
 def stable_rank(long: bool) -> list[Number]:
-    """The paper saw it in pretrained language models; here it is looked for in an MLP trained with
-    the attention below it (softmax, cross-entropy), until t = 1000. A bounce: the rank falls by a
-    tenth or more below its start, and ends a tenth or more above its least. Activation, data,
-    temperature and number of nodes together are a condition. Each has twelve draws; if all of them
-    bounce it has 50, since fewer do not tell from nine of ten.
+    """The paper observes the bounce in pretrained language models. Here it is measured in an MLP
+    trained with the attention below it (softmax, cross-entropy), until t = 1000. A bounce means
+    that the rank falls by at least a tenth below its start, and ends at least a tenth above its
+    minimum. Activation, data, temperature and number of nodes together are a condition. Each
+    condition has twelve draws. If all of them bounce it has 50, since fewer draws cannot be told
+    from nine of ten.
 
-    The picture has the draws at temperature 1, and their medians."""
+    The picture shows the draws at temperature 1, and their medians."""
     activations = ("identity", "silu", "relu", "square", *(("gelu", "tanh") if long else ()))
     found: list[Number] = []
     for nodes in (10, 20) if long else (10,):
@@ -396,7 +399,8 @@ def stable_rank(long: bool) -> list[Number]:
 
 
 def rank_bounces(place: str, draws: int, **options: Any) -> list[Number]:
-    """The share of draws that bounce; 50 draws if all of the first ones do."""
+    """Measures the share of draws that bounce. There are 50 draws if all of the first ones
+    bounce."""
     def ranks(seeds: range, times: float = 1) -> Any:
         return popflow.sweep("joma-joint", {"problem_seed": seeds}, t_end=1000, record="series",
                              saves=201, state="none", **tolerance(times), **options).stable_rank
@@ -429,15 +433,15 @@ def rank_bounced(rank: Any) -> Any:
        conditions=["temperature 10, start a tenth of mu^3/tau^2",
                    "temperature 10, start ten times mu^3/tau^2"])
 def tree(long: bool) -> list[Number]:
-    """Tokens are the leaves of a binary latent tree; the target of one is its probability to occur
-    together with the query, (1 + rho^(2H))/2 at height H of their common ancestor. The
-    integrated flow (nonlinear, exp attention) must learn them level by level: the query, its
-    sibling, its cousins, and so on; those of a level at the same time.
+    """Tokens are the leaves of a binary latent tree. A token's target is its probability to occur
+    together with the query, (1 + rho^(2H))/2 at height H of their common ancestor. The integrated
+    flow (nonlinear, exp attention) must learn the tokens level by level: the query, its sibling,
+    its cousins, and so on, and all tokens of a level at one time.
 
-    The largest start with which the order is right is looked for at each temperature. Targets mu
-    below (v(0) tau^2)^(1/3) are learned in the opposite order, because they are nearer to the
-    start and attention does not yet tell tokens apart. So the boundary in the start is mu^3/tau^2
-    at the least target, if this is below the target itself: small starts keep the order at every
+    The largest start with the right order is searched at each temperature. Targets mu below (v(0)
+    tau^2)^(1/3) are learned in the opposite order, because they are nearer to the start and
+    attention does not yet distinguish tokens. So the boundary in the start is mu^3/tau^2 at the
+    least target, if this is below the target itself: small starts keep the order at every
     temperature."""
     del long
     found: list[Number] = []
@@ -476,9 +480,9 @@ def tree(long: bool) -> list[Number]:
 
 
 def wrong_steps(tau: float, starts: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Returns for each correlation, start and level of the tree whether the next level is not
-    learned later. Then come the largest spread of times within a level and the largest change of a
-    time at a tenth of the tolerance."""
+    """Returns three results. The first tells for each correlation, start and level of the tree
+    whether the next level is not learned later. The second is the largest spread of times within a
+    level, the third the largest change of a time at a tenth of the tolerance."""
     times, finer = (
         popflow.sweep("joma", {"tree_correlation": [0.5, 0.8, 0.95], "init": list(starts)},
                       temperature=tau, activation="nonlinear", attention="exp", data="tree",

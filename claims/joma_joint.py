@@ -1,4 +1,5 @@
-"""JoMA, trained together with its attention: order of learning and size of the model (36, 37)."""
+"""JoMA trained jointly with its attention: order of learning and size of the model (claims 36 and
+37)."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ def salient_first(long: bool) -> list[Number]:
     """joma-joint with softmax attention, 10 classes and nodes, cross-entropy, to t = 200. The
     saliency of a token for a node is its drive at the start, sum_c p_c (1{k = c} - 1/K) x_c, where
     this is positive. The token is learned when its weight first reaches half of its largest value.
-    Salient tokens are first if saliency and time of learning have a Spearman correlation over
-    tokens of at most -0.5, as the mean over nodes and twelve draws.
+    Salient tokens count as first if Spearman's correlation over tokens between saliency and
+    learning time is at most -0.5, as the mean over nodes and twelve draws.
 
-    By this rule, which the protocol named before the measurement, salient tokens are not first:
-    weights grow side by side, and under cross-entropy those of salient tokens go on growing
+    By this rule, which the protocol named before the measurement, salient tokens are not first.
+    Weights grow side by side, and under cross-entropy those of salient tokens go on growing
     longest. After this outcome a second measure was added, with conditions of its own: the time at
     which a weight reaches a level common to all tokens. The level is a tenth of the node's largest
-    weight at the end; a token that never reaches it counts as the latest."""
+    weight at the end. A token that never reaches it counts as the latest."""
     del long
     found: list[Number] = []
     for activation in ("identity", "tanh", "relu", "square"):
@@ -63,13 +64,14 @@ def order(activation: str, data: str, seed: int) -> tuple[float, float]:
 
 
 def first_at(V: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """The record at which a weight is first at its level; one after the last if it never is."""
+    """Returns the record at which a weight first reaches its level, or one after the last record if
+    it never does."""
     reached = V >= level
     return np.where(reached.any(axis=0), reached.argmax(axis=0), len(V))
 
 
 def correlation(drive: np.ndarray, times: np.ndarray) -> float:
-    """Spearman's, over the tokens with a positive drive, mean over nodes."""
+    """Returns Spearman's correlation over the tokens with a positive drive, averaged over nodes."""
     each = []
     for node in range(drive.shape[1]):
         salient = drive[:, node] > 0
@@ -82,10 +84,10 @@ def correlation(drive: np.ndarray, times: np.ndarray) -> float:
        has_long=True, headline=("share of draws that bounce", "20 nodes, temperature 1"),
        conditions=["5 nodes, temperature 1", "20 nodes, temperature 1", "40 nodes, temperature 1"])
 def size(long: bool) -> list[Number]:
-    """The paper leaves it open how the size of the model matters. joma-joint with squared
-    activation, softmax, cross-entropy and Gaussian data is trained to t = 1000; the bounce is that
-    of claim 13 (the entropy falls by 0.1 nats, and ends 0.1 above its least). Each width has eight
-    draws; if all of them bounce it has 50."""
+    """The paper leaves open how the size of the model matters. joma-joint with squared activation,
+    softmax, cross-entropy and Gaussian data is trained to t = 1000. The bounce is that of claim 13:
+    the entropy falls by 0.1 nats and ends 0.1 above its minimum. Each width has eight draws, and 50
+    if all of them bounce."""
     found: list[Number] = []
     for nodes in (5, 10, 20, 40):
         for tau in (1, 2):
@@ -105,7 +107,7 @@ def size(long: bool) -> list[Number]:
 
 
 def course(nodes: int, tau: float, draws: int) -> Any:
-    """The entropy of attention over draws and time."""
+    """Returns the entropy of attention over draws and time."""
     return popflow.sweep("joma-joint", {"problem_seed": range(1, draws + 1)}, classes=nodes,
                          activation="square", temperature=tau, t_end=1000, saves=201,
                          record="series", state="none").attention_entropy.values

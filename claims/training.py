@@ -1,5 +1,4 @@
-"""Training rules: do the papers' pictures of gradient flow survive momentum and Adam (claims 26 and
-27)?"""
+"""Training rules: results of gradient flow under momentum and Adam (claims 26 and 27)."""
 
 from __future__ import annotations
 
@@ -13,13 +12,12 @@ from popflow.analysis import Estimate
 from .claim import Check, Number, claim
 from .papers import TOPIC, TRAINING
 
-#: Steps of the discrete rule along the population's gradient: the noise has no effect.
+#: Steps of the discrete rule along the population gradient; the noise is too small to matter.
 FULL_BATCH: dict[str, Any] = {"mode": "sde", "method": "gradient_descent", "noise": "isotropic",
                               "noise_scale": 1e-13, "state": "none"}
 
-#: For each rule the learning rates, and the flow time after which nothing is waited for. The rates
-#: of momentum are ten times smaller, as its steps are ten times longer; adaptive rules have those
-#: that are common in practice.
+#: Learning rates and final flow time of each rule. The rates of momentum are ten times smaller,
+#: because its steps are ten times longer. Adaptive rules have rates that are common in practice.
 RULES: dict[str, tuple[list[float], float]] = {
     "sgd": ([1.0, 0.3, 0.1], 4000), "momentum": ([0.1, 0.03, 0.01], 400),
     "nesterov": ([0.1, 0.03, 0.01], 400), "rmsprop": ([1e-2, 1e-3, 1e-4], 4),
@@ -36,10 +34,10 @@ def stages_by_rule(long: bool) -> list[Number]:
     deviation `scale`, without weight decay: 20 words, 2 topics in a document. The map is over rule,
     learning rate and scale; the short form has two scales and the largest rates. Stage 1 ends when
     the norm of W_V is within 1% of its value under uniform attention, and stage 2 begins when the
-    norm of W_K has doubled. A cell has "two stages" if the norms of W_K and W_Q change by no more
-    than a tenth in stage 1, and that of W_V by no more than a tenth between the stages. A cell in
-    which stage 1 does not end in its rule's time (t = 4000 for sgd, 400 for momentum and Nesterov,
-    4 for the adaptive ones) counts as one without two stages.
+    norm of W_K has doubled. A cell has "two stages" if the norms of W_K and W_Q change by at most a
+    tenth in stage 1, and that of W_V by at most a tenth between the stages. If stage 1 does not end
+    within the rule's time, the cell counts as one without two stages. This time is t = 4000 for
+    sgd, 400 for momentum and Nesterov, 4 for the adaptive rules.
 
     Momentum and Nesterov have the stages of plain gradient descent at every rate, and lose them at
     the same scale: from a scale of 0.1 on, stage 2 begins 12 to 19 times as late as stage 1 ends,
@@ -64,8 +62,8 @@ def stages_by_rule(long: bool) -> list[Number]:
 
 
 def stages(rule: str, rate: float, scale: float, end: float) -> tuple[float, float, float]:
-    """Returns the numbers that claim 22 needs: the factors' change until stage 1 ends, W_V's change
-    between the stages, and stage 2's start over stage 1's end. They are infinite or NaN if stage 1
+    """Returns the change of the factors until stage 1 ends, the change of W_V between the stages,
+    and the start of stage 2 relative to the end of stage 1. They are infinite or NaN if stage 1
     does not end."""
     draw = np.random.default_rng(22)
     start = {name: draw.normal(0, scale, (WORDS, WORDS)) for name in ("W_K", "W_Q")}
@@ -85,9 +83,10 @@ def stages(rule: str, rate: float, scale: float, end: float) -> tuple[float, flo
             second / first)
 
 
-# ---- momentum beside a larger learning rate
+# ---- momentum against a larger learning rate
 
-#: The learning rates eta/(1 - beta) of plain SGD, and the steps in units of them: to time 8.
+#: Learning rates eta/(1 - beta) of plain SGD; training ends at TIME, their number of steps times
+#: the rate.
 EFFECTIVE = [0.02, 0.1, 0.5]
 BETAS = [0.5, 0.9, 0.99]
 TIME, TIMES = 8.0, 17
@@ -99,20 +98,20 @@ WATCHED = ["loss", "slope", "prob_0to1"]
        conditions=["without noise, beta = 0.5, eta/(1 - beta) = 0.02",
                    "without noise, beta = 0.9, eta/(1 - beta) = 0.02"])
 def momentum_is_a_larger_rate(long: bool) -> list[Number]:
-    """Both after as many steps, from the same start, to time 8 of the larger rate. Without noise
-    (full batches, the discrete rules): the largest difference of loss, slope and prob_0to1 over
-    time, in parts of what they change, must be at most 0.05. With noise (batches of 16 with 32
-    symbols, 400 runs of each; the short form has 60 of each at the middle rate): the means must be
-    told to agree within 5% of their range (1: agree, 0: differ; 0.5 ± 1: undecided), and the
-    standard deviation of the slope at the end must be the same within 5%, by its interval, too.
+    """Momentum and plain SGD run for an equal number of steps from one start, to time 8 of the
+    larger rate. Without noise (full batches, the discrete rules), the largest difference of loss,
+    slope and prob_0to1 over time is measured relative to the range of each. It must be at most
+    0.05. With noise there are batches of 16 with 32 symbols and 400 runs of each rule; the short
+    form has 60 runs at the middle rate alone. The means must agree within 5% of their range by a
+    test (1: agree, 0: differ; 0.5 ± 1: undecided). The standard deviation of the slope at the end
+    must agree within 5% too, with its interval.
 
-    Momentum lags: its first steps are as small as its rate, and it is behind by beta/(1 - beta)
-    steps, a time of beta eta/(1 - beta)^2 here. Without noise the difference is about that lag
-    where the slope changes by its range in a time of order 1: 0.022 at a lag of 0.02, 0.10 at 0.1,
-    0.18 at 0.18, 0.35 at 0.5. So the two agree to 5% while the lag is below 0.05, not at a given
-    beta: the larger rate is a description of small learning rates alone. The standard deviation of
-    the slope at the end is too small by then for the same reason: that of a training which is not
-    as far."""
+    Momentum lags: its first steps are as small as its rate. It is behind by beta/(1 - beta) steps,
+    a time of beta eta/(1 - beta)^2. Without noise the difference is about that lag where the slope
+    changes by its range in a time of order 1: 0.022 at a lag of 0.02, 0.10 at 0.1, 0.18 at 0.18,
+    0.35 at 0.5. So the two agree to 5% while the lag is below 0.05, not at a given beta: the larger
+    rate describes momentum at small learning rates only. For the same reason the final standard
+    deviation of the slope is too small: training with momentum is not yet as far."""
     runs = 400 if long else 60
     found: list[Number] = []
     for rate in EFFECTIVE:
@@ -146,7 +145,7 @@ def beside(rate: float, beta: float, steps: int, saved: list[int], runs: int) ->
                     for seed, (of, rule) in enumerate(zip(rates, rules, strict=True)))
     said = popflow.compare_trajectories(sgd_like=plain, momentum=moved).verdicts
     verdicts = [str(word) for word in said.verdict.values.ravel() if str(word)]
-    # An undecided one is either: its interval holds both.
+    # An undecided comparison has an interval that contains both 0 and 1.
     agree = (0.0 if "differ" in verdicts else
              Estimate(0.5, 1.0) if "undecided" in verdicts else 1.0)
     return [*without,
@@ -157,7 +156,8 @@ def beside(rate: float, beta: float, steps: int, saved: list[int], runs: int) ->
 
 
 def spread(a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The ratio of two standard deviations, by the fourth moments of the samples."""
+    """Returns the ratio of two standard deviations, with an error from the fourth moments of the
+    samples."""
     def error(x: np.ndarray) -> float:
         kurtosis = max(float(((x - x.mean())**4).mean() / x.var()**2), 3.0)
         return float(np.sqrt((kurtosis - 1) / (4 * len(x))))
