@@ -1,4 +1,4 @@
-"""The associative memory of 64 facts in 32 x 32 weights in JAX: its flow by diffrax, and SGD."""
+"""The associative memory of 64 facts in 32 x 32 weights in JAX: flows by diffrax, and SGD."""
 
 import in_jax
 import jax
@@ -12,12 +12,12 @@ C, D = 64, 32
 class Memory:
     """The problem of examples/models/associative_memory.py."""
 
-    def __init__(self, run):
+    def __init__(self, zipf):
         rng = np.random.default_rng(1)
         self.inputs, self.outputs = (jnp.asarray(rng.normal(size=(C, D)) / np.sqrt(D))
                                      for _ in range(2))
-        p = np.arange(1.0, C + 1) ** -run.parameter("zipf")
-        self.p = jnp.asarray(p / p.sum())
+        p = jnp.arange(1.0, C + 1) ** -zipf
+        self.p = p / p.sum()
 
     def losses(self, W, inputs, facts):
         logits = inputs @ W.T @ self.outputs.T
@@ -28,13 +28,31 @@ class Memory:
 
 
 def flow(run):
-    memory = Memory(run)
-    gradient = jax.grad(memory.population)
+    gradient = jax.grad(Memory(run.parameter("zipf")).population)
     return lambda W: -gradient(W), jnp.zeros((D, D)), {"W": lambda W: W}, 1.0
 
 
+def flows(checked, timed):
+    """Returns the flows of a sweep over zipf, computed together."""
+    def ends(exponents):
+        def flow(zipf):
+            gradient = jax.grad(Memory(zipf).population)
+            return in_jax.solver(lambda W: -gradient(W), timed, 1.0)(jnp.zeros((D, D)))
+
+        return jax.vmap(flow)(exponents)
+
+    exponents = jnp.asarray(timed.file["zipf"][()])
+    flow = jax.jit(ends)
+    found, statistics = flow(exponents)
+    agreement = peer.Agreement()
+    agreement.close("loss", jax.vmap(lambda W, zipf: Memory(zipf).population(W))(found, exponents),
+                    checked.file["loss"][()], np.log(C))
+    peer.serve(lambda: jax.block_until_ready(flow(exponents)), agreement, in_jax.FLOWS,
+               steps=float(statistics["num_steps"].mean()))
+
+
 def sgd(run):
-    memory = Memory(run)
+    memory = Memory(run.parameter("zipf"))
     cumulative = jnp.cumsum(memory.p)
     batch = run.parameter("batch-size")
 
@@ -53,4 +71,4 @@ def judged(state):
 
 
 if __name__ == "__main__":
-    peer.main({"flow": in_jax.flow(flow), "sgd": in_jax.noise(sgd, judged)})
+    peer.main({"flow": in_jax.flow(flow), "flows": flows, "sgd": in_jax.noise(sgd, judged)})
