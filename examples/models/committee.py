@@ -3,17 +3,23 @@
 Saad and Solla, Online learning in soft committee machines (1995). Student and teacher have two hidden
 units each with g(z) = erf(z / sqrt(2)); inputs are standard normal vectors of dimension N. Q is the
 students' overlap matrix, R that of students and teachers, T that of teachers. Time is the number of
-examples over N. The learning rate is eta / N, so that the equations contain eta.
+examples over N. The learning rate is eta / N, so that the equations contain eta. Sampled training moves
+the students' weights J for inputs of a finite size N, at popflow's learning rate 1 / N.
 """
 
 import numpy as np
-from scipy.special import erf
 
-from popflow.model import Model
+from popflow.model import Model, erf, normal
 
 K = M = 2
+LARGEST = 40  # N of the weights; inputs of a smaller N are 0 from the N-th on
 T = np.eye(M)
 Q0, R0 = np.array([[0.2, 0.01], [0.01, 0.3]]), np.array([[0.02, 0.0], [0.0, 0.03]])  # the start
+
+
+def unit(z):
+    """g(z)."""
+    return erf(z / np.sqrt(2))
 
 
 def overlap(a, b, c):
@@ -71,36 +77,34 @@ def error(Q, R):
             - 2 * sum(overlap(Q[i, i], T[n, n], R[i, n]) for i in range(K) for n in range(M))) / 2
 
 
-def model(start_q=Q0, start_r=R0):
+def students():
+    """Weights with the overlaps Q0 and R0: along the teachers, and along directions orthogonal to them."""
+    beside = np.linalg.cholesky(Q0 - R0 @ R0.T)
+    return R0 @ np.eye(M, LARGEST) + beside @ np.eye(K, LARGEST, M)
+
+
+def model():
     m = Model("committee", "soft committee machine online: order parameters",
               source="Saad and Solla 1995")
     eta = m.parameter("eta", 1.0, "learning rate times N", low=0)
-    Q = m.weights("Q", start_q, "overlaps of students", axes=("unit", "other"))
-    R = m.weights("R", start_r, "overlaps of students and teachers", axes=("unit", "teacher"))
+    N = m.parameter("inputs", LARGEST, "N of sampled training", low=K + M, high=LARGEST)
+    near = m.parameter("near", 0.0, "start, from the students J0 (0) to the teachers (1)", low=0, high=1)
+    Q = m.weights("Q", (1 - near) ** 2 * Q0 + near * (1 - near) * (R0 + R0.T) + near**2 * T,
+                  "overlaps of students", axes=("unit", "other"))
+    R = m.weights("R", (1 - near) * R0 + near * T, "overlaps of students and teachers",
+                  axes=("unit", "teacher"))
     dQ, dR = rates(Q, R, eta)
     m.rate(Q, dQ)
     m.rate(R, dR)
-    m.observable("error", error(Q, R), "generalisation error", sign="eps")
-    m.figure = "error; R; Q"
+    m.observable("loss", error(Q, R), "generalisation error", sign="eps")
+    m.figure = "loss; R; Q"
     m.end = 50
+
+    online = m.training(limit="the flow is the limit of large N, at the learning rate 1 / N")
+    B = np.eye(M, LARGEST)
+    J = online.weights("J", (1 - near) * students() + near * B, "students", axes=("unit", "input"))
+    x = online.data(normal(LARGEST)) * (np.arange(LARGEST) < N)
+    online.loss((unit(B @ x).sum() - unit(J @ x).sum()) ** 2 / 2)
+    online.population_loss(error(J @ J.T, J @ B.T))
+    online.precondition(J, lambda v: eta * v)
     return m
-
-
-def simulated(size, runs, times, eta=1.0, seed=0):
-    """Returns Q and R (eight numbers a run) at `times`, of online SGD on the weights of inputs of
-    finite size N. All runs start from the exact Q and R of the model."""
-    rng = np.random.default_rng(seed)
-    B = np.eye(M, size)
-    frame = np.eye(K, size, M)  # orthonormal, and orthogonal to the teachers
-    J = np.tile(R0 @ B + np.linalg.cholesky(Q0 - R0 @ R0.T) @ frame, (runs, 1, 1))
-    found, steps = [], [int(round(time * size)) for time in times]
-    for step in range(steps[-1] + 1):
-        if step in steps:
-            found.append(np.concatenate([(J @ J.swapaxes(1, 2)).reshape(runs, -1),
-                                         (J @ B.T).reshape(runs, -1)], axis=1))
-        x = rng.normal(size=(runs, size))
-        h, y = np.einsum("rkn,rn->rk", J, x), x @ B.T
-        delta = (erf(y / np.sqrt(2)).sum(axis=1) - erf(h / np.sqrt(2)).sum(axis=1))[:, None]
-        delta = delta * np.sqrt(2 / np.pi) * np.exp(-h * h / 2)
-        J += eta / size * delta[:, :, None] * x[:, None]
-    return np.array(found)

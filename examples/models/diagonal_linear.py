@@ -4,7 +4,8 @@ Woodworth et al., Kernel and rich regimes in overparametrized models (2020). Exa
 probabilities, and u = v = alpha at the start. The flow conserves u o v. With orthogonal inputs each
 coordinate is solved by itself. On fewer examples than features the flow's limit is the interpolator of
 least hyperbolic entropy, sum_i [z_i asinh(z_i) - sqrt(z_i^2 + 1)] with z = beta / (2 alpha^2).
-SGD shrinks u o v in the mean, and ends at another interpolator (Pesme, Pillaud-Vivien and Flammarion 2021).
+SGD shrinks u o v in the mean, and ends at another interpolator (Pesme, Pillaud-Vivien and Flammarion 2021);
+it draws examples with replacement or in epochs.
 """
 
 import numpy as np
@@ -24,14 +25,14 @@ def data(orthogonal=False):
     return inputs, inputs[:, 0]
 
 
-def model(orthogonal=False):
+def model(orthogonal=False, sampling="replacement"):
     inputs, outputs = data(orthogonal)
     m = Model("diagonal-orthogonal" if orthogonal else "diagonal-linear",
               "diagonal linear network u o u - v o v", source="Woodworth et al. 2020")
     alpha = m.parameter("alpha", 0.1, "size of the start", low=0)
     u = m.weights("u", alpha * np.ones(FEATURES), "positive parts", axes=["feature"])
     v = m.weights("v", alpha * np.ones(FEATURES), "negative parts", axes=["feature"])
-    x, y = m.data(finite(inputs, outputs))
+    x, y = m.data(finite(inputs, outputs, sampling=sampling))
     beta = u * u - v * v
     m.loss((beta @ x - y) ** 2 / 2, floor=1e-16)
     m.invariant("uv", u * v, "product of u and v")

@@ -3,10 +3,12 @@
 Collins-Woodfin, Paquette, Paquette and Seroussi, Hitting the high-dimensional notes (2023). Inputs are
 standard normal vectors of dimension d, the learning rate is gamma / d, and time is the number of
 examples over d. For d to infinity the order parameters below obey equations of their own, and do not
-fluctuate. The teacher has norm 1.
+fluctuate. In finite d their fluctuations are of order 1/sqrt(d): noise at the learning rate 1/d of the
+SDE. The teacher has norm 1.
 """
 
 import numpy as np
+from scipy.linalg import expm
 
 from popflow.model import Model
 
@@ -19,14 +21,33 @@ def least_squares():
     sigma = m.parameter("sigma", 0.1, "label noise", low=0)
     D = m.weights("D", 1.0, "squared distance from the teacher")
     m.rate(D, -2 * gamma * D + gamma**2 * (D + sigma**2))
+    m.noise(covariance=spread(D, gamma, sigma))
     m.observable("risk", (D + sigma**2) / 2, "mean loss of a fresh example", floor=1e-16)
     m.end = 10
     return m
 
 
+def spread(D, gamma, sigma):
+    """Variance of d times the change of D by an example, -2 gamma r s + gamma^2 s^2 for the normal
+    numbers r = x (theta - theta*) with variance D and s = r + label noise."""
+    S = D + sigma**2
+    return 4 * gamma**2 * D * (S + D) - 8 * gamma**3 * D * S + 2 * gamma**4 * S**2
+
+
 def exact_distance(time, gamma=0.5, sigma=0.1):
     limit = gamma * sigma**2 / (2 - gamma)
     return limit + (1 - limit) * np.exp(-gamma * (2 - gamma) * np.asarray(time))
+
+
+def exact_spread(time, size, gamma=0.5, sigma=0.1):
+    """Standard deviation of D by the SDE: drift a D + b and variance (spread) are polynomials of D, so that
+    the moments obey linear equations."""
+    a, b = -2 * gamma + gamma**2, gamma**2 * sigma**2
+    points = np.array([0.0, 1.0, 2.0])
+    v = np.polynomial.polynomial.polyfit(points, spread(points, gamma, sigma), 2) / size
+    first, second = expm(time * np.array([[0, 0, 0], [b, a, 0], [v[0], 2 * b + v[1], 2 * a + v[2]]]))[1:].sum(
+        axis=1)
+    return np.sqrt(second - first**2)
 
 
 def phase_retrieval(rho0=0.5, overlap0=0.2):

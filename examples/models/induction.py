@@ -13,6 +13,7 @@ the transitions from x_T to j. With v = (1, 0, ...) and W = c 11' they are smoot
 starts without attention in layer 2 (W = 0) and with equal attention to all positions in layer 1.
 """
 
+import functools
 import itertools
 
 import numpy as np
@@ -23,6 +24,7 @@ from popflow.model import Model, finite, one_hot
 STATES, LENGTH, ALPHA = 3, 5, 1.0  # tokens that the model sees, then the one that it predicts
 
 
+@functools.cache
 def sequences():
     return np.array(list(itertools.product(range(STATES), repeat=LENGTH + 1)))
 
@@ -58,21 +60,27 @@ def model():
     return m
 
 
-def frequencies_loss(weight):
-    """Loss if counts of tokens, times a weight, take the place of counts of transitions."""
-    tokens = sequences()
-    counts = weight * (tokens[:, :LENGTH, None] == np.arange(STATES)).sum(axis=1) + ALPHA
-    p = counts[np.arange(len(tokens)), tokens[:, LENGTH]] / counts.sum(axis=1)
-    return -probability(tokens) @ np.log(p)
+@functools.cache
+def occurrences():
+    """How often each token occurs among those that the model sees of each sequence."""
+    return (sequences()[:, :LENGTH, None] == np.arange(STATES)).sum(axis=1)
+
+
+def frequencies_loss(weight, p=None):
+    """Loss if counts of tokens, times a weight, take the place of counts of transitions; `p` are the
+    probabilities of all sequences."""
+    tokens, counts = sequences(), weight * occurrences() + ALPHA
+    p = probability(tokens) if p is None else p
+    return -p @ np.log(counts[np.arange(len(tokens)), tokens[:, LENGTH]] / counts.sum(axis=1))
 
 
 def unigram_loss():
-    return min(frequencies_loss(weight) for weight in np.linspace(0, 1, 201))
+    p = probability(sequences())
+    return min(frequencies_loss(weight, p) for weight in np.linspace(0, 1, 201))
 
 
 def floor():
     """Bayes-optimal loss: the entropy of the next token given all tokens before."""
-    tokens = sequences()
-    p = probability(tokens)
+    p = probability(sequences())
     before = p.reshape(-1, STATES).sum(axis=1).repeat(STATES)
     return -p @ np.log(p / before)

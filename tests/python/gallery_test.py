@@ -11,6 +11,7 @@ from model_support import need_casadi
 
 need_casadi()
 
+import popflow.model  # noqa: E402
 from popflow.model import Model  # noqa: E402
 from popflow.model.symbols import as_symbol  # noqa: E402
 
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "model
 
 import committee  # noqa: E402
 import gallery  # noqa: E402
+import glm_sgd  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -68,13 +70,36 @@ def larger_students(monkeypatch):
 
 
 def wrong_steps(monkeypatch):
-    """SGD of the committee does not divide its learning rate by N."""
-    right = committee.simulated
-    monkeypatch.setattr(committee, "simulated", lambda size, *others, seed: right(
-        size, *others, eta=size / 40, seed=seed))
+    """SGD of the committee has the learning rate 1/20 for all N."""
+    from experiments import committee as experiment
+    right = experiment.sampled
+    monkeypatch.setattr(experiment, "sampled",
+                        lambda *given: right(*given, rate=1 / 20))
 
 
-MISTAKES = {"induction": [faster, drawn_to_zero, independent_tokens], "glm_sgd": [faster],
+def other_data_in_epochs(monkeypatch):
+    """Training in epochs has larger data, and draws them with replacement."""
+    def finite(*arrays, sampling):
+        scale = 1.1 if sampling == "epochs" else 1
+        return popflow.model.finite(*[scale * array for array in arrays])
+    monkeypatch.setattr("diagonal_linear.finite", finite)
+
+
+def louder_noise(monkeypatch):
+    """The SDE's noise has twice its covariance."""
+    right = Model.noise
+    monkeypatch.setattr(Model, "noise", lambda m, covariance: right(m, covariance=2 * covariance))
+
+
+def larger_spread(monkeypatch):
+    """The exact spread has twice its variance."""
+    right = glm_sgd.exact_spread
+    monkeypatch.setattr(glm_sgd, "exact_spread", lambda *given: np.sqrt(2) * right(*given))
+
+
+MISTAKES = {"diagonal_linear": [faster, drawn_to_zero, other_data_in_epochs],
+            "induction": [faster, drawn_to_zero, independent_tokens],
+            "glm_sgd": [faster, louder_noise, larger_spread],
             "committee": [larger_students, wrong_steps]}
 
 

@@ -7,16 +7,24 @@ import popflow
 
 from . import FLOW, NOISY, Check
 
-SIZES = (20, 40, 80)
+SIZES = (10, 20, 40)
 
 
-def deviations():
-    """For each size N: mean deviation of Q and R from the flow at t = 2, and their mean scatter, over
-    runs with exact initial Q and R."""
-    run = popflow.run(committee.model().build(), t_end=2, rtol=1e-9, saves=2).isel(time=-1)
+def sampled(system, size, runs, t_end, saves=2, rate=None):
+    """Runs of online SGD on the students' weights for inputs of a finite size."""
+    return popflow.run(system, mode="sgd", inputs=size, learning_rate=rate or 1 / size, batch_size=1,
+                       t_end=t_end, runs=runs, saves=saves, seed=size, state="ends")
+
+
+def deviations(system):
+    """For each size N: mean deviation of Q and R from the flow at t = 2, and their scatter, over runs
+    with exact initial Q and R."""
+    run = popflow.run(system, t_end=2, rtol=1e-9, saves=2).isel(time=-1)
     flow = np.concatenate([run.Q.values.ravel(), run.R.values.ravel()])
     for size in SIZES:
-        ends = committee.simulated(size, 4000, [2.0], seed=size)[0]
+        J = sampled(system, size, 4000, 2).J.isel(time_state=-1).values
+        ends = np.concatenate([(J @ J.swapaxes(1, 2)).reshape(len(J), -1),
+                               J[:, :, :committee.M].reshape(len(J), -1)], axis=1)
         yield (ends.mean(axis=0) - flow), ends.std(axis=0, ddof=1)
 
 
@@ -25,25 +33,25 @@ def slope(values):
 
 
 def checks():
-    T = committee.T
-    rest = popflow.run(committee.model(T, T).build(), t_end=20, rtol=1e-9, saves=3)
+    T, system = committee.T, committee.model().build()
+    rest = popflow.run(system, near=1, t_end=20, rtol=1e-9, saves=3)
     off = max(np.abs(rest.Q.values - T).max(), np.abs(rest.R.values - T).max())
     yield Check("Q = R = T stays", off, 1e-13)
-    yield Check("its generalisation error", float(np.abs(rest.error).max()), 1e-14)
-    means, scatters = zip(*deviations())
+    yield Check("its generalisation error", float(np.abs(rest.loss).max()), 1e-14)
+    means, scatters = zip(*deviations(system))
+    # At N = 10 the scatter still has a part of order 1/N.
     yield Check("power of N in the scatter of SGD", slope([s.mean() for s in scatters]), -0.4, -0.6)
     yield Check("power of N in the deviation of its mean",
                 slope([np.sqrt((m**2).mean()) for m in means]), -0.7, -1.4)
 
 
 def experiment(axes):
-    flow = popflow.run(committee.model().build(), t_end=100, saves=201)
-    axes.plot(flow.time, flow.error, color=FLOW, label="order parameters")
-    times = np.linspace(0, 100, 26)
-    for size, marker in ((100, "x"), (400, ".")):
-        runs = committee.simulated(size, 1, times, seed=5)[:, 0]
-        errors = [committee.error(*one.reshape(2, 2, 2)) for one in runs]
-        axes.plot(times, errors, marker, color=NOISY, markersize=4, label=f"a run of SGD, N = {size}")
+    system = committee.model().build()
+    flow = popflow.run(system, t_end=100, saves=201)
+    axes.plot(flow.time, flow.loss, color=FLOW, label="order parameters")
+    for size, marker in ((10, "x"), (40, ".")):
+        run = sampled(system, size, 1, 100, saves=26).isel(run=0)
+        axes.plot(run.time, run.loss, marker, color=NOISY, markersize=4, label=f"a run of SGD, N = {size}")
     axes.legend(fontsize=8)
     axes.set(yscale="log", xlabel="examples / N", ylabel="generalisation error", title="committee machine")
-    return f"error on the plateau, at t = 15: {float(flow.error.sel(time=15, method='nearest')):.3f}"
+    return f"error on the plateau, at t = 15: {float(flow.loss.sel(time=15, method='nearest')):.3f}"

@@ -1,4 +1,6 @@
-"""Checks of the diagonal linear network, and its experiment: SGD moves the limit of the flow."""
+"""Checks of the diagonal linear network, and its experiment: SGD moves the limit of the flow.
+
+With and without replacement it moves as far in the mean. In epochs the limit hardly scatters."""
 
 import diagonal_linear as diagonal
 import numpy as np
@@ -41,6 +43,12 @@ def checks():
     yield Check("SGD: largest mean of u o v / alpha^2", product.mean(axis=0).max(), 0.999, 0.9)
     yield Check("SGD: power of the learning rate in the excess entropy",
                 np.log2(excess(other) / excess(beta)), 2.2, 1.8)
+    (epochs, _) = ends(diagonal.model(sampling="epochs").build(), 0.04)
+    yield Check("epochs: largest residual at the end", np.abs(epochs @ inputs.T - outputs).max(), 1e-8)
+    yield Check("epochs: excess entropy over that of draws with replacement",
+                excess(epochs) / excess(other), 1.05, 0.95)
+    yield Check("epochs: scatter of the limit over that of draws with replacement",
+                np.linalg.norm(epochs.std(axis=0)) / np.linalg.norm(other.std(axis=0)), 0.1)
 
 
 def experiment(axes):

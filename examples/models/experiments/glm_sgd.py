@@ -43,6 +43,13 @@ def checks():
     rho = glm.simulated(noisy_label, 400, 200, [3], 0.5, (0.0, 0.0), seed=1)[0]
     yield Check("least squares: distance of SGD with d = 400, in standard errors beyond 1/d",
                 standard_errors(rho[0] - 2 * rho[1] + 1, float(run.D[-1]), 400), 4)
+    noisy = popflow.run(system, mode="sde", learning_rate=1 / 400, batch_size=1, runs=2000, t_end=3,
+                        saves=2, seed=4).D[:, -1]
+    # Four standard errors of a standard deviation.
+    exact = glm.exact_spread(3, 400)
+    for name, found in (("SDE", noisy.values), ("SGD with d = 400", rho[0] - 2 * rho[1] + 1)):
+        yield Check(f"least squares: distance of the spread of the {name} from the exact one, in standard errors",
+                    abs(found.std() / exact - 1) * np.sqrt(2 * len(found)), 4)
     run = popflow.run(glm.phase_retrieval().build(), gamma=0.1, t_end=10, rtol=1e-9,
                       saves=2).isel(time=-1)
     found = glm.simulated(phase, 200, 300, [10], 0.1, (0.5, 0.2), seed=2)[0]

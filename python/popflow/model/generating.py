@@ -13,7 +13,7 @@ import numpy as np
 from .derivatives import gradient, is_known
 from .lowering import Lowering
 from .matrices import Batch, operations
-from .printing import Printer, literal
+from .printing import CHUNK_OF_JACOBIAN, Printer, literal
 from .symbols import Symbol, as_symbol, in_order
 
 if TYPE_CHECKING:
@@ -127,9 +127,10 @@ class Generator:
         found = self.ca.vertcat(*columns) if columns else self.ca.SX(0, 1)
         return self.lowering.with_shifts([found])[0]
 
-    def printed(self, name: str, arguments: str, out: Any) -> str:
+    def printed(self, name: str, arguments: str, out: Any, **limits: int) -> str:
         of = {"p": self.p, "x": self.x, "s": self.s, "l": self.losses, "v": self.v, "t": self.t}
-        return self.printer.function(name, [(a, of[a]) for a in arguments.split()], out)
+        return self.printer.function(name, [(a, of[a]) for a in arguments.split()], out,
+                                     **limits)
 
     def struct(self, name: str) -> str:
         """The struct of the formulas, as model.hpp describes it."""
@@ -281,7 +282,8 @@ class Generator:
                                 "operations, takes too long to derive")
             return False
         (jacobian,) = self.lowering.with_shifts([ca.jacobian(rate, self.x)])
-        text = self.printed("jacobian", "p x s", ca.vec(ca.densify(jacobian).T))
+        text = self.printed("jacobian", "p x s", ca.vec(ca.densify(jacobian).T),
+                            most=MOST_IN_JACOBIAN, chunk=CHUNK_OF_JACOBIAN)
         count = self.printer.instructions["jacobian"]
         if count > MOST_IN_JACOBIAN:
             self.no_jacobian = (f"the model's Jacobian has {count} operations, which take too long "

@@ -10,7 +10,9 @@ import numpy as np
 from .errors import ModelError
 from .lowering import casadi
 
-CHUNK = 400  # instructions of a function: compilers take far longer for one long function
+# Instructions of a function: compilers take far longer for one long function. Jacobians are called
+# seldom, so that fast compiling matters more for them.
+CHUNK, CHUNK_OF_JACOBIAN = 200, 100
 INLINE = 40  # instructions of a function that is compiled into its callers
 
 # Format of a statement, by CasADi's name of its operation.
@@ -51,16 +53,22 @@ class Printer:
                       if name.startswith("OP_")}
         self.instructions: dict[str, int] = {}
 
-    def function(self, name: str, arguments: Sequence[tuple[str, Any]], out: Any) -> str:
-        """A static template `name(const N* ARGUMENT ..., N* out)` that writes the column `out`."""
+    def function(self, name: str, arguments: Sequence[tuple[str, Any]], out: Any,
+                 most: float = float("inf"), chunk: int = CHUNK) -> str:
+        """A static template `name(const N* ARGUMENT ..., N* out)` that writes the column `out`; no
+        text if that takes more than `most` instructions."""
         ca = self.ca
         (out,) = ca.cse([ca.densify(out)])
         of = ca.Function("f", [symbols for _, symbols in arguments], [out])
+        count = sum(of.instruction_id(k) not in (ca.OP_CONST, ca.OP_INPUT)
+                    for k in range(of.n_instructions()))
+        self.instructions[name] = count
+        if count > most:
+            return ""
         parameters = ", ".join([*(f"[[maybe_unused]] const N* {given}" for given, _ in arguments),
                                 "[[maybe_unused]] N* out"])
         call = ", ".join([*(given for given, _ in arguments), "out"])
-        chunks, slots, count = self.chunks(of, [given for given, _ in arguments])
-        self.instructions[name] = count
+        chunks, slots = self.chunks(of, [given for given, _ in arguments], chunk)
         if len(chunks) == 1 and count <= INLINE:
             return (f"  template <class N>\n  static POPFLOW_MATH_INLINE void {name}({parameters}) "
                     "{\n" + "".join(f"    {line}\n" for line in chunks[0]) + "  }\n")
@@ -75,7 +83,8 @@ class Printer:
         return (text + f"  template <class N>\n  static POPFLOW_MATH_INLINE void {name}"
                 f"({parameters}) {{\n    N w[{max(slots, 1)}];\n{calls}  }}\n")
 
-    def chunks(self, of: Any, arguments: Sequence[str]) -> tuple[list[list[str]], int, int]:
+    def chunks(self, of: Any, arguments: Sequence[str],
+               size: int) -> tuple[list[list[str]], int]:
         """Statements in chunks; the size of the array that carries values between chunks."""
         steps = self.steps(of, arguments)
         last_use: dict[int, int] = {}
@@ -86,8 +95,8 @@ class Printer:
         stored: dict[int, int] = {}  # value -> its place in w
         free: list[int] = []
         slots = 0
-        for begin in range(0, max(len(steps), 1), CHUNK):
-            end = min(begin + CHUNK, len(steps))
+        for begin in range(0, max(len(steps), 1), size):
+            end = min(begin + size, len(steps))
             lines: list[str] = []
             loaded: set[int] = set()
             for made, text, used in steps[begin:end]:
@@ -109,7 +118,7 @@ class Printer:
             for value in [value for value in stored if last_use[value] < end]:
                 free.append(stored.pop(value))
             chunks.append(lines)
-        return chunks, slots, len(steps)
+        return chunks, slots
 
     def steps(self, of: Any, arguments: Sequence[str]) -> list[tuple[int | None, str, list[int]]]:
         """Statements in static single assignment: the value made, its expression, values used."""
