@@ -53,8 +53,8 @@ def model():
     counts = ALPHA + sum(score * e[i] for i, score in enumerate(scores))
     m.loss(np.log(counts.sum()) - np.log(counts @ e[LENGTH]), floor=1e-15)
     none, half, best = np.log(STATES), unigram_loss(), floor()
-    m.event("unigrams", (none + half) / 2 - m.population, "half of what unigrams gain is learned")
-    m.event("bigrams", (half + best) / 2 - m.population, "half of what bigrams gain besides is learned")
+    m.event("unigrams", (none + half) / 2 - m.population, "half of the gain of unigrams is learned")
+    m.event("bigrams", (half + best) / 2 - m.population, "half of the further gain of bigrams is learned")
     m.figure = "loss; v"
     m.end = 2000
     return m

@@ -120,7 +120,7 @@ class Model:
         self.noise_factor: Symbol | None = None
         self.noise_covariance: Symbol | None = None
         self.maps: dict[int, list[Map]] = {}  # by weights: preconditioner, then projection
-        self.flow: Model | None = None  # of a training state: the model whose flow stands beside
+        self.flow: Model | None = None  # of a training state: the model of the flow
         self.other_state: Model | None = None
         self.limit = ""
 
