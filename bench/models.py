@@ -83,8 +83,8 @@ def processor_seconds():
 
 
 def build_seconds(name):
-    """Seconds of the processor for build() of a model of the gallery, its derivation included, in a
-    process that has imported popflow; and whether CasADi was imported."""
+    """Returns the processor seconds of build() for a model of the gallery, its derivation included,
+    in a process that has imported popflow. Also returns whether CasADi was imported."""
     import popflow.model  # noqa: F401
     make = gallery()[name]
     begin = processor_seconds()

@@ -37,8 +37,9 @@ SAME_WORD, SAME_TOPIC, OTHER_TOPIC, MASK_KEY, WORD_KEY, MASK_MASK = range(6)  # 
 def kinds(d):
     """Returns the kinds of selected positions: [MASK], a word of the document's topics, another word.
 
-    Each kind has its probability and the logit of the key [MASK]. Per class of words that a position
-    meets it has their number, frequency, logit, share of true words, and whether they are of its topic.
+    Each kind has its probability and the logit of the key [MASK]. For each class of words that a
+    position meets, a kind has the number of words, their frequency, their logit, their share of
+    true words, and whether they are of its topic.
     """
     known = d.p_c + d.p_r * d.tau / d.T
     itself = d.p_c / known

@@ -132,7 +132,8 @@ def agrees(task, run, at, samples):
     worst = 0.0
     found = gradient(task, samples, V, A.T)
     for (mean, error), flow in zip(found, (drift[0], drift[1].T)):
-        # The drift's own error, from a difference over a short time, is below a tenth of these.
+        # The drift's own error, from a difference over a short time, is below a tenth of the
+        # standard errors.
         worst = max(worst, float((abs(mean + flow) / error.clip(1e-4)).max()))
     return worst
 

@@ -31,7 +31,8 @@ def line(x: Any, y: Any, error: Any = None) -> Line:
     """Fits a line through (x, y) by least squares; NaNs are left out.
 
     With standard errors of y, the points are weighted by them and the line's errors follow from
-    them. Without, the line's errors follow from the scatter about the line (at least three points).
+    them. Without standard errors, the line's errors follow from the scatter about the line (at
+    least three points).
     """
     given = error is not None
     found = along(lambda *row: fit(given, *row), x, y, error if given else 1.0, outputs=6)

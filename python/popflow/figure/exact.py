@@ -25,8 +25,8 @@ def separatrix(axes: Any, data: xarray.Dataset) -> None:
     """Draws markov's separatrix: the energy level of the saddle (0, -1/sqrt 2), for w < 0.
 
     The panel is widened to show the whole curve. Chains of independent symbols have no saddle, and
-    with a free bias the basins have other boundaries in three dimensions; both show the minima
-    instead.
+    with a free bias the basins have other boundaries in three dimensions; both cases show the
+    minima instead.
     """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.set_xlim(min(left, -1.5), max(right + 0.1, 0.1))

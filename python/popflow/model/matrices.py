@@ -329,8 +329,8 @@ class Batch:
     # ---- The function.
 
     def function(self, outputs: Sequence[tuple[Symbol, str, int, str]]) -> str:
-        """The template. Each output is a root, the array that it is added to, where its entries
-        begin there, and += or -=."""
+        """Prints the template. Each output has a root, the array to which the root is added, the
+        place of its entries there, and += or -=."""
         for node in self.order:
             if id(node) in self.leaves or id(node) in self.stored or self.inlined(node) \
                     or node.op in ("constant", "take"):
