@@ -111,7 +111,7 @@ def approximate(width: int, draws: int, words: str, **options: Any) -> list[Numb
 
 
 def with_steps(attention: str) -> list[Number]:
-    """Measures how gradient steps change the theorem."""
+    """Measures how far gradient steps depart from the theorem."""
     def trained(steps: list[float], t_end: float) -> Any:
         return popflow.sweep("joma-joint", {"dt": steps}, method="euler", t_end=t_end,
                              record="series", saves=21, classes=10, **with_attention(attention))

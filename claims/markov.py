@@ -1,4 +1,5 @@
-"""Markov chains: energy, basins, where starts end, how to choose them (claims 16 to 20, 40)."""
+"""Markov chains: energy, basins, outcomes of starts, and advice on starts (claims 16 to 20, and
+40)."""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ from .papers import MARKOV
 from .share import share
 
 SADDLE, SADDLE_ENERGY = -np.sqrt(0.5), -(1 + np.log(2)) / 2
-#: A tenth of the tolerances that flows have by default.
+#: A tenth of the default tolerances of flows.
 ACCURATE = {"rtol": 1e-9, "atol": 1e-11}
-#: Chains whose neighbouring symbols tend to be equal, and chains whose symbols tend to alternate.
+#: A chain whose neighbouring symbols tend to be equal, and one whose symbols tend to alternate.
 CHAINS = {"p + q < 1": {"p": 0.2, "q": 0.3}, "p + q > 1": {"p": 0.7, "q": 0.8}}
-#: Chains whose symbols are not about as frequent, and such with p and q near 0 or 1.
+#: Chains whose two symbols have very different frequencies, and chains with p and q near 0 or 1.
 SKEWED = {"p + q < 1": [{"p": 0.05, "q": 0.6}, {"p": 0.6, "q": 0.05}, {"p": 0.02, "q": 0.9}],
           "p + q > 1": [{"p": 0.3, "q": 0.95}, {"p": 0.95, "q": 0.3}, {"p": 0.12, "q": 0.9}]}
 EXTREME = {"p + q < 1": [{"p": 0.02, "q": 0.02}], "p + q > 1": [{"p": 0.98, "q": 0.98}]}
-#: Chains of claim 17, by what they are.
+#: Chains of claim 17 by kind.
 BASIN_CHAINS = {"balanced chains": list(CHAINS.values()),
                 "skewed chains": [{"p": 0.1, "q": 0.6}, {"p": 0.3, "q": 0.9},
                                   {"p": 0.05, "q": 0.6}],
@@ -33,10 +34,10 @@ BASIN_CHAINS = {"balanced chains": list(CHAINS.values()),
 @claim(16, MARKOV, "The flow conserves the energy",
        experiments=["markov-small-start-correlated", "markov-high-energy"])
 def energy(long: bool) -> list[Number]:
-    """The largest change of the energy along the flow, over starts in the plane and chains on both
-    sides of p + q = 1, balanced and skewed. It is the solver's error, since it falls with the
-    tolerance. The statement is about the bias at its optimum. Training moves the bias from 0, and
-    there the energy changes by several units: dE/dt = -2 e^2 db/dt."""
+    """The largest change of the energy along the flow is measured over starts in the plane and
+    chains on both sides of p + q = 1, balanced and skewed. With the bias at its optimum, as in the
+    statement, this change is the solver error: it falls with the tolerance. Training moves the bias
+    from 0. With such a free bias the energy changes by several units: dE/dt = -2 e^2 db/dt."""
     del long
     chains = [*CHAINS.values(), *SKEWED["p + q < 1"][:2], *EXTREME["p + q > 1"]]
     axis = {"chain": {name: [chain[name] for chain in chains] for name in ("p", "q")}}
@@ -62,14 +63,14 @@ def basins(long: bool) -> list[Number]:
     Training moves the bias, too. Starts drawn at random from -2 < w < 0, 0 < e < 1.5 are followed
     with such a free bias, which begins at 0 or at its optimum. "Decides" is taken literally: every
     start that ends in a minimum must end in the kind that the theorem says. Starts that are still
-    undecided are counted separately. The number of starts that end elsewhere, and their distance
+    undecided are counted separately. The share of starts that end elsewhere, and their distance
     from the separatrix, are reported but decide nothing.
 
     With a free bias, some starts end elsewhere in most of the chains, because a moving bias changes
     the energy: dE/dt = -2 e^2 db/dt. If the bias begins at 0 and p and q are nearly equal, such
     starts are few and near the separatrix. If p and q differ much, the optimum of the bias is far
     from 0, and such starts are many, some of them far from the separatrix. If the bias begins at
-    its optimum, such starts can be far from the separatrix, too: with p + q < 1 and large e, e
+    its optimum, such starts can be far from the separatrix, too. With p + q < 1 and large e, e
     falls fast, the bias lags behind, and meanwhile the energy grows."""
     found: list[Number] = []
     for kind, chains in BASIN_CHAINS.items():
@@ -101,7 +102,8 @@ def with_optimal_bias(chain: dict[str, float], count: int, place: str) -> list[N
 
 
 def expected(w: Any, e: Any, chain: dict[str, float]) -> Any:
-    """What the theorem says of starts with e != 0 that are not on the separatrix."""
+    """Returns the outcome that the theorem predicts for starts with e != 0 that are not on the
+    separatrix."""
     below = (w < 0) & (energy_of(w, e) < SADDLE_ENERGY)
     if chain["p"] + chain["q"] < 1:
         local = below & (w < SADDLE)
@@ -116,11 +118,12 @@ def energy_of(w: Any, e: Any) -> Any:
 
 
 def boundary_error(chain: dict[str, float]) -> float:
-    """The largest distance of energy, over several w, of the boundary from the saddle."""
+    """Returns the largest difference, over several w, between the energy of the boundary and the
+    saddle's."""
     worst = 0.0
     left = chain["p"] + chain["q"] < 1
     for w in (-1.6, -1.3, -1.0) if left else (-0.6, -0.4, -0.2):
-        low, high = 1e-3, 3.0  # ends locally, and globally
+        low, high = 1e-3, 3.0  # the lower start ends local, the upper one global
         while high - low > 1e-8:
             ends = popflow.sweep("markov", {"e0": popflow.linear(low, high, 201)}, w0=w, **chain)
             last = int(np.flatnonzero(ends.popflow.words("outcome") == "local").max())
@@ -135,12 +138,12 @@ def drawn_starts(count: int) -> dict[str, list[float]]:
 
 
 def plain(values: Any) -> list[float]:
-    """With the 15 digits that the values of axes have."""
+    """Rounds values to the 15 digits that axes store."""
     return [float(f"{value:.15g}") for value in np.asarray(values)]
 
 
 def moved_energy(chain: dict[str, float], kind: str) -> Number:
-    """How far the change of the energy is from -2 times the integral of e^2 db, over time."""
+    """Compares the change of the energy with -2 times the integral of e^2 db over time."""
     run = popflow.run("markov", bias="free", e0=1.1, w0=-1.9, t_end=50, saves=5001,
                       save_spacing="linear", **chain)
     change = (run.energy - run.energy[0]).values[1:]
@@ -179,13 +182,14 @@ def with_free_bias(chain: dict[str, float], starts: dict[str, list[float]],
 @claim(18, MARKOV, "The critical points are global minima on a curve, and on the line e = 0 local "
        "minima, maxima and a saddle", experiments=["markov-left-of-saddle"])
 def critical_points(long: bool) -> list[Number]:
-    """The loss of e and w, with the bias at its optimum, on stencils around the points that the
-    paper names. Their gradient is zero, their Hessian's eigenvalues have the signs of their kind:
-    along the curve and along the line the loss is constant, so that one eigenvalue is 0. At the
-    saddle both are; on a small circle around it the loss goes both above and below its own.
+    """The loss of e and w, with the bias at its optimum, is evaluated on stencils around the points
+    that the paper names. The gradient there must be zero, and the eigenvalues of the Hessian must
+    have the signs of the kind of point. Along the curve and along the line the loss is constant, so
+    one eigenvalue is 0. At the saddle both eigenvalues are 0; on a small circle around it the loss
+    goes both above and below its value at the saddle.
 
-    That there are no others is checked on a grid of the plane: the norm of the gradient is below
-    its neighbours' only at points next to the curve or the line.
+    A grid of the plane shows that there are no other critical points: the norm of the gradient has
+    local minima only next to the curve or the line.
 
     With a free bias, at its optimum, the maxima are saddles: the loss rises in one direction and
     falls in another. The local minima stay minima."""
@@ -211,8 +215,9 @@ def critical_points(long: bool) -> list[Number]:
 
 def degenerate(kind: str, where: str, chain: dict[str, float], e: np.ndarray, w: np.ndarray,
                lowest: bool) -> list[Number]:
-    """Checks a curve of critical points along which the loss is constant: the eigenvalue across it
-    is positive or negative, and the one along it is 0 up to the error of the differences."""
+    """Checks a curve of critical points along which the loss is constant. The eigenvalue across the
+    curve is positive or negative, and the eigenvalue along it is 0 up to the error of the
+    differences."""
     gradient, eigenvalues = hessians(chain, e, w)
     across = eigenvalues[:, -1] if lowest else -eigenvalues[:, 0]
     along = eigenvalues[:, 0] if lowest else eigenvalues[:, -1]
@@ -230,8 +235,8 @@ def degenerate(kind: str, where: str, chain: dict[str, float], e: np.ndarray, w:
 
 def with_bias(kind: str, where: str, chain: dict[str, float], w: np.ndarray,
               lowest: bool) -> list[Number]:
-    """Points of the line e = 0 with a free bias at its optimum: along the line the loss is
-    constant, the other two eigenvalues are both positive, or of both signs."""
+    """Checks points of the line e = 0 with a free bias at its optimum. Along the line the loss is
+    constant; the other two eigenvalues are both positive, or have opposite signs."""
     there = popflow.sweep("markov", {"start": {"e0": plain(0 * w), "w0": plain(w)}}, t_end=0,
                           **chain)
     gradient, eigenvalues = hessians(chain, 0 * w, w, there.b.values)
@@ -251,8 +256,8 @@ def with_bias(kind: str, where: str, chain: dict[str, float], w: np.ndarray,
 
 def hessians(chain: dict[str, float], e: np.ndarray, w: np.ndarray, b: np.ndarray | None = None,
              h: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
-    """Norm of the gradient, and eigenvalues of the Hessian in rising order, at each point. The bias
-    is at its optimum, or free and `b`."""
+    """Returns the norm of the gradient and the eigenvalues of the Hessian, in rising order, at each
+    point. The bias is `b`, or at its optimum if `b` is None."""
     at = {"e0": e, "w0": w} | ({} if b is None else {"b0": b})
     names = list(at)
     steps = [np.zeros(len(names))]
@@ -274,8 +279,8 @@ def hessians(chain: dict[str, float], e: np.ndarray, w: np.ndarray, b: np.ndarra
 
 
 def saddle(where: str, chain: dict[str, float]) -> list[Number]:
-    """The curvature at the saddle, and the less of how far the loss rises and falls on a circle
-    around it."""
+    """Measures the curvature at the saddle, and the smaller of the rise and the fall of the loss on
+    a circle around it."""
     angle = np.linspace(0, 2 * np.pi, 201)
     start = {"e0": plain(np.append(0.05 * np.cos(angle), 0)),
              "w0": plain(np.append(SADDLE + 0.05 * np.sin(angle), SADDLE))}
@@ -290,7 +295,7 @@ def saddle(where: str, chain: dict[str, float]) -> list[Number]:
 
 
 def others(where: str, chain: dict[str, float]) -> Number:
-    """Dips of the gradient's norm that are not at the curve or the line."""
+    """Counts local minima of the gradient's norm that are not at the curve or the line."""
     grid = popflow.sweep("markov", {"w0": popflow.linear(-2, 2, 401),
                                     "e0": popflow.linear(-2, 2, 401)}, t_end=0, **chain)
     norm, e, w = grid.gradient_norm.values, grid.e0.values, grid.w0.values
@@ -316,18 +321,19 @@ def others(where: str, chain: dict[str, float]) -> Number:
        conditions=["p + q > 1 with sigma = 0.02", "p + q > 1 with sigma = 0.02, skewed chains",
                    "p + q > 1 with sigma = 0.3"])
 def initialisation(long: bool) -> list[Number]:
-    """Starts e, w (and b, where it is free) normal with standard deviation sigma: 0.02 is usual for
-    transformers. For p + q < 1 they must end in a global minimum with high probability, for
-    p + q > 1 in a local one. High is taken to be 99%. Starts that are undecided count as failures.
+    """Starts e, w (and b, where it is free) are normal with standard deviation sigma; 0.02 is usual
+    for transformers. For p + q < 1 they must end in a global minimum with high probability, for p +
+    q > 1 in a local one. "High" means 99%. Undecided starts count as failures.
 
-    At 0.02 they do, for chains with p and q near 0 or 1 and for most skewed ones. With p = 0.12 and
-    q = 0.9 there is next to nothing to learn, and 1% of the starts with a free bias are undecided
-    where the flow ends. Larger sigma show how far this goes: with p + q > 1 it fails from 0.3,
-    where starts come above the separatrix, and for that skewed chain with a free bias a quarter of
-    the starts end global there. With p + q < 1 it fails at 1, where they come left of the saddle.
+    At 0.02 they do, for chains with p and q near 0 or 1 and for most skewed ones. The exception is
+    p = 0.12, q = 0.9: there is hardly anything to learn, and 1% of the starts with a free bias are
+    undecided where the flow ends. With p + q > 1 the claim fails from sigma = 0.3 on, where starts
+    lie above the separatrix; with that skewed chain and a free bias, a quarter of the starts end
+    global there. With p + q < 1 the claim fails at sigma = 1, where starts lie left of the saddle.
     Advice for better starts is claim 40.
 
-    The shares are Agresti and Coull's, which are never quite 0 or 1. The counts are beside them."""
+    The shares are Agresti and Coull's estimates, which are never 0 or 1. The counts are shown
+    beside them."""
     count = 6000 if long else 1000
     draw = np.random.default_rng(19)
     found: list[Number] = []
@@ -383,7 +389,7 @@ STARTS = {"small start, p + q < 1": {**CHAINS["p + q < 1"], "e0": 0.1, "w0": -0.
           "above the separatrix, p + q > 1": {**CHAINS["p + q > 1"], "e0": 1.2, "w0": -0.4}}
 #: (e, w) of starts on both sides of the separatrix.
 AROUND = [(0.1, -0.1), (0.3, -1.2), (0.5, -1.0), (1.2, -0.4)]
-#: Plain steps, and AdamW with a common rate and decay, since those of the paper are not at hand.
+#: Plain steps, and AdamW with a common rate and decay, since the paper's values are unknown.
 TRAINING: dict[str, dict[str, Any]] = {
     "SGD": {"learning_rate": 0.1, "t_end": 200},
     "AdamW": {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 1e-3, "steps": 8000}}
@@ -396,24 +402,25 @@ TRAINING: dict[str, dict[str, Any]] = {
                    "the theorem's ends, skewed chains"])
 def sampled(long: bool) -> list[Number]:
     """SGD with a free bias on batches of 16 chains (1024 symbols, as in the paper) is compared with
-    the flow, from one start in each basin. The mean loss must agree with the flow's at all times
-    within 5% of what there is to learn, by the comparison's simultaneous 95% band.
+    the flow, from one start in each basin. The mean loss must agree with the flow's at all times by
+    the comparison's simultaneous 95% band. The margin is 5% of what can be learned, the stationary
+    entropy less the entropy rate.
 
-    Ends: from four starts on both sides of the separatrix, for balanced and for skewed chains (256
-    symbols), every run must end where the flow with the same free bias ends. An undecided run
-    counts as one that does not. All runs of SGD end there. AdamW (1e-3, decay 1e-3, 8000 steps) is
-    a condition of its own: the paper trains with AdamW, but its settings are not at hand.
+    Ends: four starts on both sides of the separatrix are trained for balanced and for skewed chains
+    (256 symbols). Every run must end where the flow with the same free bias ends. An undecided run
+    counts as a failure. All runs of SGD end there. AdamW (1e-3, decay 1e-3, 8000 steps) is a
+    condition of its own: the paper trains with AdamW, but its settings are unknown.
 
-    The theorem is about the optimal bias. Ending where it says is another condition: for skewed
-    chains with a free bias neither the flow nor SGD does. At p = 0.05, q = 0.6 from (0.3, -1.2) the
-    flow and all runs end in a global minimum, while the theorem says a local one.
+    The theorem is about the optimal bias. Agreement with the theorem is another condition: for
+    skewed chains with a free bias neither the flow nor SGD agrees. At p = 0.05, q = 0.6 from (0.3,
+    -1.2) the flow and all runs end in a global minimum, while the theorem says a local one.
 
     Noise blurs the separatrix. To measure this, starts with w = -1.5 have energies around the
-    saddle's, the bias is kept at its optimum, so that the flow is that of the theorem, and steps
-    are larger (0.2). A logistic curve in the energy is fitted to the share of runs that learn; its
-    slope gives the width of the blur. At a distance of 0.2 from the saddle's energy, runs with
-    batches of one short chain end elsewhere too often, and those with batches of the paper's size
-    do not. Shares count only runs that have decided; the others are counted separately."""
+    saddle's. The bias is kept at its optimum, so that the theorem applies, and steps are larger
+    (0.2). A logistic curve in the energy is fitted to the share of runs that learn; its slope gives
+    the width of the blur. At a distance of 0.2 from the saddle's energy, runs with batches of one
+    short chain end elsewhere too often, and those with batches of the paper's size do not. Shares
+    count only runs that have decided; the others are counted separately."""
     runs = 64 if long else 12
     found: list[Number] = []
     for where, start in STARTS.items():
@@ -440,8 +447,8 @@ def sampled(long: bool) -> list[Number]:
 
 
 def ends(kind: str, chains: list[dict[str, float]], runs: int) -> list[Number]:
-    """Compares the ends of sampled training with those of the flow with a free bias, and both with
-    the theorem's."""
+    """Compares the ends of sampled training with those of the flow with a free bias, and the flow's
+    ends with the theorem."""
     e, w = zip(*AROUND, strict=True)
     axes = {"start": {"e0": list(e), "w0": list(w)},
             "chain": {name: [chain[name] for chain in chains] for name in ("p", "q")}}
@@ -474,11 +481,12 @@ def flow_error(start: dict[str, float], learnable: float) -> float:
 
 
 def blur(batch: int, length: int, runs: int) -> list[Number]:
-    """Measures how far from the separatrix SGD ends as the flow does."""
+    """Measures the distance from the separatrix at which SGD ends as the flow does."""
     place = f"B = {batch} with {length} symbols near the separatrix"
 
     def learned(distance: np.ndarray, runs: int) -> xarray.DataArray:
-        """Share of the runs that have decided, from energies so far from the saddle's."""
+        """Returns which runs have learned, from starts at these distances of the energy from the
+        saddle's. Undecided runs are NaN."""
         w = -1.5
         e = np.sqrt(SADDLE_ENERGY + distance + w**2 - np.log(-w))
         ends = popflow.sweep("markov", {"e0": plain(e)}, mode="sgd", w0=w, learning_rate=0.2,
@@ -504,7 +512,7 @@ def blur(batch: int, length: int, runs: int) -> list[Number]:
             Number("slope of the fitted logit in the energy", curve.slope, place)]
 
 
-#: Rules of training for claim 40.
+#: Training rules of claim 40.
 RULES: dict[str, dict[str, Any]] = {
     "SGD": {"learning_rate": 0.1, "steps": 3000},
     "momentum": {"optimizer": "momentum", "learning_rate": 0.01, "steps": 3000},
@@ -518,22 +526,23 @@ RULES: dict[str, dict[str, Any]] = {
        conditions=["SGD, around (0.5, -1)", "SGD, around (0.5, -1), skewed chains",
                    "Adam, around (0.5, -1), skewed chains"])
 def guideline(long: bool) -> list[Number]:
-    """The paper's advice, tested as advice: starts are drawn as it says and trained on batches of
-    8 chains of 32 symbols, the bias free from 0. Two ways to draw: around (e, w) = (0.5, -1) with
-    a spread of 0.02, and from all of the region it names, -1.5 < w < -0.2 with an energy 0.1 to 1.1
-    above the saddle's. Advice works where at least 95% of the starts end in a global minimum, by
-    the interval of the share; undecided runs count as failures. Beside it stands the share of
-    starts that are normal with spread 0.02.
+    """The paper's advice is tested as advice: starts are drawn as it says and trained on batches of
+    8 chains of 32 symbols, with a free bias from 0. Starts are drawn in two ways. The first is
+    around (e, w) = (0.5, -1) with a spread of 0.02. The second is from the whole region that the
+    paper names, -1.5 < w < -0.2 with an energy 0.1 to 1.1 above the saddle's. The advice works
+    where at least 95% of the starts end in a global minimum, by the interval of the share;
+    undecided runs count as failures. The share for starts without the advice, normal with spread
+    0.02, is shown beside it.
 
     The advice works for balanced chains under each rule, where without it no start learns a chain
-    with p + q > 1. It is advice for an optimal bias, though. Training starts with b = 0, and the
-    energy changes while b moves. So skewed chains, whose bias has far to go, are conditions of
-    their own, and the advice fails there: with p = 0.6, q = 0.05 nearly all starts around
-    (0.5, -1) end local under SGD, and with p = 0.95, q = 0.3 half of the region does. Adam saves
-    some of the former. With p + q near 1 there is next to nothing to learn, most runs with
-    p = 0.12, q = 0.9 are undecided after 3000 steps, and so count as failures.
+    with p + q > 1. It assumes an optimal bias, though. Training starts with b = 0, and the energy
+    changes while b moves. Skewed chains, whose bias has far to go, are therefore conditions of
+    their own, and the advice fails there. With p = 0.6, q = 0.05 nearly all starts around (0.5, -1)
+    end local under SGD; with p = 0.95, q = 0.3 half of the region does. Adam saves some of the
+    former. With p + q near 1 there is hardly anything to learn. Most runs with p = 0.12, q = 0.9
+    are undecided after 3000 steps, and so count as failures.
 
-    The picture has the ends of the flow with a free bias (blue: global) beside the separatrix."""
+    The picture shows the ends of the flow with a free bias (blue: global) and the separatrix."""
     count = 400 if long else 100
     draw = np.random.default_rng(40)
     near = np.array([[0.5], [-1.0]]) + draw.normal(0, 0.02, (2, count))
@@ -558,7 +567,7 @@ def guideline(long: bool) -> list[Number]:
 
 def advised(name: str, training: dict[str, Any], way: str, starts: np.ndarray, where: str,
             chain: dict[str, float], kind: str, least: float | None) -> list[Number]:
-    """Share of starts that end in a global minimum under a rule of training."""
+    """Measures the share of starts that end in a global minimum under a training rule."""
     e, w = (plain(row) for row in starts)
     ends = popflow.sweep("markov", {"start": {"e0": e, "w0": w}}, mode="sgd", bias="free",
                          batch_size=8, context_length=32, state="none", saves=2, **training,

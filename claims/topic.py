@@ -1,5 +1,5 @@
-"""Topic models: value matrix, attention and embeddings that learn which words go together (claims
-21 to 25, 41, 43 and 44)."""
+"""Topic models: topic structure in the value matrix, the attention and the embeddings (claims 21 to
+25, 41, 43 and 44)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from .claim import Check, Number, claim
 from .papers import TOPIC
 from .topics import PAPERS, SMALL, Sizes
 
-TOPICS, WORDS = 10, 10  # topics, and words in each; 4 topics in a document unless said
+TOPICS, WORDS = 10, 10  # topics, and words in each; documents have 4 topics by default
 SYMBOLS = 1 + TOPICS * WORDS  # [MASK] and the words
 WITHIN = np.kron(np.eye(TOPICS), np.ones((WORDS, WORDS))) > 0
 ITSELF = np.eye(TOPICS * WORDS) > 0
 
 
 def tolerance(times: float = 1) -> dict[str, float]:
-    """So many times the tolerance that is the program's default."""
+    """Returns the program's default tolerance times a factor."""
     return {"rtol": 1e-8 * times, "atol": 1e-10 * times}
 
 
 def by_class(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The entries of a matrix over the words: of a word with itself, its topic, other topics."""
+    """Splits the entries of a matrix over the words: a word with itself, with its topic, with other
+    topics."""
     words = matrix[1:, 1:]
     return words[ITSELF], words[WITHIN & ~ITSELF], words[~WITHIN]
 
@@ -40,21 +41,22 @@ def by_class(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
        conditions=["trained attention, on the plateau", "trained attention, at the end",
                    "SGD on documents of 125 words"])
 def blocks(long: bool) -> list[Number]:
-    """The theorem: W_V trained under uniform attention, from zero, from the identity, and from
-    Gaussian matrices (full coordinates), until t = 10/l2. Entries that belong to a pair of topics
-    (a word with itself among them) differ by no more than 1e-6 of what own topic and others differ
-    by; the slowest difference decays as exp(-2 l2 t), to 2e-9. So it is for any l2 > 0. Without l2,
-    to t = 1e5, the loss does not see what differs within a block: from zero nothing does, and W_V
-    becomes block-wise; from the identity the differences of the start stay.
+    """The theorem: W_V is trained under uniform attention from zero, from the identity, and from
+    Gaussian matrices (full coordinates), until t = 10/l2. Entries for one pair of topics, a word
+    with itself included, must be equal. They may differ by at most 1e-6 of the difference between
+    own topic and other topics; the slowest difference decays as exp(-2 l2 t), to 2e-9. This holds
+    for every l2 > 0. Without l2, to t = 1e5, the loss does not depend on the differences within a
+    block. From zero there are none, and W_V becomes block-wise; from the identity the initial
+    differences stay.
 
-    The experiments: a word's own entry may exceed its topic's by a tenth of what topics differ by.
-    With trained attention (joint training from W_V = 0, l2 = 1e-4) this holds on the plateau, when
-    stage 2 has brought attention to the topic, and is lost later, when each word attends to itself
-    (t = 1e14).
+    The experiments: a word's own entry may exceed its topic's by a tenth of the difference between
+    topics. With trained attention (joint training from W_V = 0, l2 = 1e-4) this holds on the
+    plateau, when stage 2 has brought attention to the topic. It is lost later, when each word
+    attends to itself (t = 1e14).
 
-    SGD with uniform attention, whose documents are finite, does not pass: a word's own count tells
-    of it. The excess is 0.35 at 125 words and 0.026 at 2000 (batches of 16, rate 2, t = 4000,
-    l2 = 1e-4)."""
+    SGD with uniform attention has finite documents and fails, because a word's own count predicts
+    it. The excess is 0.35 at 125 words and 0.026 at 2000 (batches of 16, rate 2, t = 4000, l2 =
+    1e-4)."""
     found: list[Number] = []
     for l2 in (1e-5, 1e-4, 1e-3):
         for init in ("zero", "identity"):
@@ -97,7 +99,7 @@ def blocks(long: bool) -> list[Number]:
     return found
 
 
-#: By how far the pattern of W_V is off the blocks of topics.
+#: Deviation of W_V from the block-wise pattern.
 EXCESS = "excess of a word's own entry over its topic's, relative to the difference of topics"
 
 
@@ -109,14 +111,14 @@ def excess_of_words(run: Any) -> np.ndarray:
 
 
 def mean_of(values: Any) -> Estimate:
-    """The mean of independent values, with its standard error."""
+    """Returns the mean of independent values with its standard error."""
     values = np.ravel(values)
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))),
                     len(values) - 1)
 
 
 def block_wise(init: str, l2: float, t_end: float, place: str) -> list[Number]:
-    """What differs within blocks and between them, and how exactly that is known."""
+    """Measures the differences within blocks and between them, and their solver error."""
     def ends(times: float) -> np.ndarray:
         run = popflow.run("topic", train="value", value_init=init, l2=l2, t_end=t_end, saves=2,
                           init_scale=0.01 if init == "zero" else 1, **tolerance(times))
@@ -144,24 +146,24 @@ def block_wise(init: str, l2: float, t_end: float, place: str) -> list[Number]:
        conditions=["W_V = 0, small Gaussian W_K, W_Q", "all Gaussian with 0.02",
                    "all uniform +-1/sqrt(d)"])
 def two_stages(long: bool) -> list[Number]:
-    """All matrices trained together, from W_V = 0. Stage 1 ends when the norm of W_V is within 1%
-    of its value under uniform attention, stage 2 begins when that of W_K has doubled. Two stages:
-    when the first ends the norms of W_K and W_Q have changed by no more than a tenth, and from then
-    until the second begins that of W_V has not either.
+    """All matrices are trained together from W_V = 0. Stage 1 ends when the norm of W_V is within
+    1% of its value under uniform attention, and stage 2 begins when the norm of W_K has doubled.
+    There are two stages if the norms of W_K and W_Q change by at most a tenth in stage 1, and that
+    of W_V by at most a tenth between the stages.
 
-    From W_K = W_Q = scale times the identity this holds up to a scale of 0.3; from 1 W_V does not
-    rest at a plateau. It holds for 1 to 9 topics in a document, and for l2 between 1e-6 and 0.01.
-    The tolerance hardly matters: the largest change of any of these numbers is given for each
+    From W_K = W_Q = scale times the identity this holds up to a scale of 0.3; from 1 on W_V does
+    not rest at a plateau. It holds for 1 to 9 topics in a document, and for l2 between 1e-6 and
+    0.01. The tolerance hardly matters: the largest change of any of these numbers is given for each
     condition.
 
-    Random starts (full matrices, three draws each; 20 words in the short form) must in addition
-    have a norm of W_V that grows by half or more before W_K has doubled, since a first crossing of
-    the level by a norm that falls, or by one that is passing, is no stage. From W_V = 0 or
-    Gaussian entries of 0.02 the stages are there. From the default of frameworks, uniform within
-    +-1/sqrt(d), from Gaussian entries of that size and from the identity they are not: W_V starts
-    as large as its value under uniform attention or larger. Its norm then grows by a third at
-    most, or falls, and rests elsewhere or nowhere before W_K and W_Q grow (picture: 20 words; the
-    dotted line is the norm under uniform attention)."""
+    Random starts (full matrices, three draws each; 20 words in the short form) have a further
+    condition: the norm of W_V must grow by half or more before W_K has doubled. Otherwise a norm
+    that falls, or only passes the level, would count as a stage. From W_V = 0 or Gaussian entries
+    of 0.02 there are two stages. From the default of frameworks, uniform within +-1/sqrt(d), from
+    Gaussian entries of that size and from the identity there are not: W_V starts as large as its
+    value under uniform attention or larger. Its norm then grows by a third at most, or falls, and
+    settles elsewhere or not at all before W_K and W_Q grow (picture: 20 words; the dotted line is
+    the norm under uniform attention)."""
     found: list[Number] = []
     cases: list[tuple[str, str, str, list[float]]] = [
         ("init_scale", "scale", "scales up to 0.3", [0.001, 0.01, 0.1, 0.3]),
@@ -189,7 +191,7 @@ def two_stages(long: bool) -> list[Number]:
     return found
 
 
-#: Starts of W_V, and of W_K and W_Q, as frameworks and papers have them.
+#: Starts of W_V, W_K and W_Q that frameworks and papers use.
 STARTS = ["W_V = 0, small Gaussian W_K, W_Q", "all Gaussian with 0.02",
           "W_V uniform +-1/sqrt(d), small Gaussian W_K, W_Q", "all uniform +-1/sqrt(d)",
           "W_V Gaussian with 1/sqrt(d), small Gaussian W_K, W_Q",
@@ -222,7 +224,7 @@ def grows(run: Any, what: str, place: str) -> Check:
 
 
 def moved(numbers: list[Number], others: list[Number]) -> float:
-    """Returns the largest difference between two lists in the numbers that decide the verdict."""
+    """Returns the largest difference between two lists, over the numbers that decide."""
     return max(abs(float(one.found) - float(other.found))
                for one, other in zip(numbers, others, strict=True) if isinstance(one, Check))
 
@@ -232,7 +234,7 @@ def stages(run: Any, what: str, place: str) -> list[Number]:
     time, value = run.time.values, run.norm_value.values
     factors = [run.norm_key.values, run.norm_query.values]
     between = (time >= first) & (time <= second)
-    if not np.isfinite(first):  # the norm of W_V never is within 1% of that under uniform attention
+    if not np.isfinite(first):  # the norm of W_V never comes within 1% of its optimum
         return [Check(f"change of the norms of W_K and W_Q until stage 1 ends, {what}", np.nan,
                       place, most=0.1)]
     return [Check(f"change of the norms of W_K and W_Q until stage 1 ends, {what}",
@@ -254,34 +256,34 @@ def stages(run: Any, what: str, place: str) -> list[Number]:
                    "trained W_V with l2 1e-4 to 1e-3 at the end, the queried word counted",
                    "trained W_V with l2 1e-4 to 1e-3 at the end, other words alone"])
 def attention_to_the_topic(long: bool) -> list[Number]:
-    """The second stage in two settings: W_V frozen at its optimum under uniform attention, as in
-    the paper's theorem, and trained along. For 2 to 9 topics in a document (with one topic or all
-    ten there is nothing to tell) and several l2: the weight of a word of the own topic, relative to
-    its frequency, must exceed that of a word of another topic by a tenth or more. The ratio of the
-    two is the contrast. It has two definitions: with the queried word counted as one of its topic,
-    as the paper's averages and claim 24 have it, and without. It is measured at t = 1e7, and at
-    t = 1e14, where it no longer changes (but with frozen W_V and l2 = 0.1, where other topics go on
-    losing weight). The tolerance is rtol = 1e-7.
+    """The second stage is tested in two settings: W_V frozen at its optimum under uniform
+    attention, as in the paper's theorem, and W_V trained along. There are 2 to 9 topics in a
+    document and several l2. (With one topic or all ten, documents do not distinguish topics.) The
+    contrast is the weight of the own topic relative to its frequency, divided by that of other
+    topics; it must be at least 1.1. It has two definitions: with the queried word counted as one of
+    its topic, as in the paper's averages and claim 24, and without it. It is measured at t = 1e7,
+    and at t = 1e14, where it no longer changes. (With frozen W_V and l2 = 0.1 other topics still
+    lose weight then.) The tolerance is rtol = 1e-7.
 
-    The definition decides where each word attends to itself: with the word counted the own topic
-    has more weight there, without it less. The start decides when: W_K = W_Q = 0.01 times the
+    The definition matters where each word attends to itself: with the word counted the own topic
+    has more weight there, without it less. The start decides the time: W_K = W_Q = 0.01 times the
     identity is special. From Gaussian factors (full matrices, three draws; 20 words in the short
     form) training leaves the first plateau far earlier, for a state with more attention to the
     topic in both definitions.
 
-    Frozen W_V: the claim holds for good with l2 up to 0.01; at 0.01 and 9 topics t = 1e7 is too
-    early. At l2 = 0.1 W_V has hardly any topics left, and with 5 topics or more attention turns to
-    [MASK].
+    Frozen W_V: the claim holds for good with l2 up to 0.01; with 0.01 and 9 topics it does not hold
+    yet at t = 1e7. At l2 = 0.1 W_V has almost lost the topics, and with 5 topics or more attention
+    turns to [MASK].
 
-    Trained along, attention to the topic is a plateau and not the end. It is a saddle of the flow:
-    a word's own logit, from the start a little above that of its topic, grows until each word
+    Trained W_V: attention to the topic is a plateau and not the end. The plateau is a saddle of the
+    flow. A word's own logit, from the start a little above that of its topic, grows until each word
     attends to itself, and the rest of its topic has less weight than other topics. The loss is
     lower there. The larger l2, the longer the plateau: it ends by about t = 1e7 where l2 is 1e-5 or
     less, between 2e7 and 5e7 at 1e-4, and at about 3e8 at 1e-3. (With 9 topics and l2 = 1e-3 the
-    ratio stays above 1 until t = 2e12, but it is a ratio of vanishing weights: from 1e9 on each
-    word attends to itself, and the rest of its topic has 3e-6 of its frequency or less.) At
-    l2 = 0.01 the plateau lasts until 2e9 or longer with up to 5 topics; with more, and with all at
-    0.1, attention turns to [MASK]."""
+    contrast stays above 1 until t = 2e12, but it is a ratio of vanishing weights. From 1e9 on each
+    word attends to itself, and the rest of its topic has 3e-6 of its frequency or less.) At l2 =
+    0.01 the plateau lasts until 2e9 or longer with up to 5 topics. With more topics, and with any
+    number at 0.1, attention turns to [MASK]."""
     sizes = range(2, 10) if long else [2, 4, 6, 9]
     settings = {
         ("attention", "frozen W_V"): {"l2 up to 1e-3": [1e-6, 1e-5, 1e-4, 1e-3],
@@ -326,7 +328,7 @@ def contrasts(runs: Any, fine: Any, case: str) -> list[Number]:
 
 
 def from_random_factors(sizes: Sizes, times: list[float], draws: int) -> list[Number]:
-    """Contrasts of joint training from W_V = 0 and Gaussian W_K, W_Q, at several times."""
+    """Measures contrasts of joint training from W_V = 0 and Gaussian W_K, W_Q, at several times."""
     found: list[Number] = []
     ends: dict[tuple[float, bool], list[float]] = {}
     left = []
@@ -348,7 +350,7 @@ def from_random_factors(sizes: Sizes, times: list[float], draws: int) -> list[Nu
 
 
 def plateau(runs: Any, fine: Any, place: str) -> list[Number]:
-    """Measures until when the contrast lasts, and how far the loss differs at the end."""
+    """Measures how long the contrast lasts, and how much lower the loss is at the end."""
     until, finer = (lasts(one) for one in (runs, fine))
     time, loss = runs.time.values, runs.loss.values
     half = np.abs(np.log(time[1:] / (until[..., None] / 2))).argmin(axis=-1) + 1
@@ -366,7 +368,7 @@ def plateau(runs: Any, fine: Any, place: str) -> list[Number]:
 
 
 def lasts(runs: Any) -> np.ndarray:
-    """The last time at which there is a contrast, between records by its logarithm."""
+    """Returns the last time at which the contrast is at least 1.1, interpolated between records."""
     time, contrast = runs.time.values, np.log(attention_contrast(runs) / 1.1)
     last = contrast.shape[-1] - 1 - (contrast[..., ::-1] >= 0).argmax(axis=-1)
     after = np.minimum(last + 1, contrast.shape[-1] - 1)
@@ -377,8 +379,9 @@ def lasts(runs: Any) -> np.ndarray:
 
 
 def attention_contrast(runs: Any, with_word: bool = False) -> np.ndarray:
-    """Returns the attention to the own topic over that to other topics. The axes are sizes, l2 and,
-    unless one is chosen, time. The queried word counts as a word of its topic, or is left out."""
+    """Returns the attention to the own topic relative to that to other topics. The axes are sizes,
+    l2 and, unless one is chosen, time. The queried word is left out, or counts as a word of its
+    topic if `with_word` is true."""
     own, alone = PAPERS.contrasts(runs)
     return own if with_word else alone
 
@@ -388,27 +391,27 @@ def attention_contrast(runs: Any, with_word: bool = False) -> np.ndarray:
        conditions=["W_V with blocks", "W_V with blocks, keep-prob 0, random-prob 0.1",
                    "other words of the topic with W_V diagonal"])
 def landscape(long: bool) -> list[Number]:
-    """Another word of the query's topic has alpha times, the queried word itself beta times the
-    weight of a word of another topic. W_V is frozen in either of two forms that are optimal under
-    uniform attention. With blocks: equal entries for all pairs of words of a topic, which is the
-    optimum with l2. Diagonal: words of one topic have the entry of words of two, and a word's entry
-    with itself is larger, by so much that the sum over its topic is the same; that is as good
-    without l2. The least loss over the plane is found by grids that are refined around their best
-    point.
+    """The weights are relative to that of a word of another topic: another word of the query's
+    topic has weight alpha, and the queried word itself beta. W_V is frozen in one of two forms that
+    are optimal under uniform attention. The form with blocks has equal entries for all pairs of
+    words of a topic; it is the optimum with l2. The diagonal form has the same entry for words of
+    one topic and of two. A word's entry with itself is larger, so that the sum over its topic is
+    the same; this form is as good without l2. The least loss over the plane is found by grids that
+    are refined around their best point.
 
-    With blocks the loss depends on (v-1) alpha + beta alone: its minima are a valley, along which
-    the mean weight of the own topic, ((v-1) alpha + beta)/v, is far above that of uniform
-    attention, 1. With the diagonal the minimum lies far out in beta: the mean weight of the own
-    topic is as high, but it is the word's own, and the topic's other words have less weight than
-    those of other topics. (With eight topics in a document the loss hardly changes with alpha
-    where that is below 0.1.) So the form of W_V decides whether attention shows the topic.
+    With blocks the loss depends on (v-1) alpha + beta alone. Its minima are a valley, along which
+    the mean weight of the own topic, ((v-1) alpha + beta)/v, is far above 1, that of uniform
+    attention. With the diagonal form the minimum lies at a very large beta. The mean weight of the
+    own topic is as high, but it is all on the word itself, and the topic's other words have less
+    weight than those of other topics. (With eight topics in a document the loss hardly changes with
+    alpha where alpha is below 0.1.) So the form of W_V decides whether attention shows the topic.
 
-    It is the kept words that make attention worth while. With keep-prob 0 the mean weight at the
-    minimum is 1.005 to 1.010, and uniform attention loses 1e-8; without random words, too, the
-    loss does not depend on the attention at all. Without random words alone the minimum lies
-    further out, at 12 to thousands.
+    Attention pays because of the kept words. With keep-prob 0 the mean weight at the minimum is
+    1.005 to 1.010, and uniform attention loses only 1e-8. Without random words, too, the loss does
+    not depend on the attention at all. Without random words alone the minimum lies further out, at
+    12 to thousands.
 
-    The picture, for 4 topics in a document, has the valley as a line, the minimum as a dot, and
+    The picture, for 4 topics in a document, shows the valley as a line, the minimum as a dot, and
     uniform attention as a cross."""
     found: list[Number] = []
     for topics in (2, 4, 6, 8) if long else (2, 4, 8):
@@ -453,8 +456,8 @@ Loss = Callable[[Sequence[float], Sequence[float]], np.ndarray]
 
 
 def optimum(topics: int, times: float = 1) -> np.ndarray:
-    """W_V under uniform attention: of own topic, other topics and [MASK], with so many times the
-    tolerance."""
+    """Returns the entries of W_V under uniform attention, for own topic, other topics and [MASK],
+    at `times` the tolerance."""
     value = popflow.run("topic", train="value", topics_per_document=topics, t_end=1e5, saves=2,
                         **tolerance(times))
     return np.array([float(value[f"value_{name}"][-1])
@@ -462,7 +465,7 @@ def optimum(topics: int, times: float = 1) -> np.ndarray:
 
 
 def loss_over(topics: int, form: str, **masking: float) -> Loss:
-    """The loss over grids of log alpha and log beta."""
+    """Returns a function that computes the loss over grids of log alpha and log beta."""
     own, other, mask = optimum(topics) if form == "diagonal" else (0.0, 0.0, 0.0)
     diagonal = {"value_same_word": WORDS * own - (WORDS - 1) * other, "value_same_topic": other,
                 "value_other_topic": other, "value_mask": mask}
@@ -490,15 +493,16 @@ def along_the_diagonal(loss: Loss) -> tuple[float, float, float]:
 
 
 def valley(loss: Loss, weight: float) -> float:
-    """How much the loss differs along (v-1) alpha + beta = v weight."""
+    """Returns the range of the loss along (v-1) alpha + beta = v weight."""
     part = np.linspace(0.001, 0.999, 9)
     values = loss(np.log(WORDS * weight * part / (WORDS - 1)), np.log(WORDS * weight * (1 - part)))
     return float(np.ptp(np.diag(values)))
 
 
 def minimum(loss: Loss) -> tuple[float, float, float, float]:
-    """alpha, beta and the loss at the least, and the last step of the search. The grids shrink
-    slowly, since it lies in a narrow valley, which a coarse one meets only here and there."""
+    """Returns alpha, beta and the loss at the minimum, and the last step of the search. The grids
+    shrink slowly, since the minimum lies in a narrow valley, which a coarse grid meets only at a
+    few points."""
     centre, reach = np.zeros(2), 8.0
     for _ in range(14):
         steps = np.linspace(-reach, reach, 25)
@@ -512,14 +516,15 @@ def minimum(loss: Loss) -> tuple[float, float, float, float]:
 @claim(25, TOPIC, "Embeddings of words of one topic have larger inner products than those of two",
        experiments=["topic-embedding"])
 def embeddings(long: bool) -> list[Number]:
-    """Embeddings trained with uniform attention, from scale times the identity until t = 1e4/l2,
-    and from Gaussian matrices: the products of words of one topic must exceed those of two topics
-    by a tenth of themselves or more; from Gaussian matrices, where they differ, for every pair.
+    """Embeddings are trained with uniform attention, from scale times the identity until t =
+    1e4/l2, and from Gaussian matrices. The inner products of words of one topic must exceed those
+    of two topics by at least a tenth of themselves. From Gaussian matrices, where products differ,
+    this must hold for every pair.
 
-    They do. The excess does not depend on the scale of the start; it is least with nine topics in a
-    document, and less with a larger l2. It is slow where it is small: with l2 = 0.01, nine topics
-    and the scale 0.01 it is 0.011 at t = 2000, and 0.217 in the end. If documents have all ten
-    topics there is nothing to tell."""
+    The claim holds. The excess does not depend on the scale of the start. It is least with nine
+    topics in a document, and falls as l2 grows. Where it is small it is reached slowly: with l2 =
+    0.01, nine topics and the scale 0.01 it is 0.011 at t = 2000, and 0.217 in the end. If documents
+    have all ten topics, they do not distinguish topics."""
     del long
     found: list[Number] = []
     for l2 in (1e-6, 1e-4, 1e-2):
@@ -553,8 +558,8 @@ def embeddings(long: bool) -> list[Number]:
 
 
 def excesses(scale: float, l2: float, t_end: float, times: float = 1) -> np.ndarray:
-    """What the products of one topic's words exceed those of two by, over what they are, for 1 to
-    10 topics in a document."""
+    """Returns the relative excess of products within topics over those of two topics, for 1 to 10
+    topics in a document."""
     runs = popflow.sweep("topic", {"topics_per_document": range(1, 11)}, train="embedding",
                          init_scale=scale, l2=l2, t_end=t_end, method="rosenbrock4",
                          **tolerance(times))
@@ -562,7 +567,7 @@ def excesses(scale: float, l2: float, t_end: float, times: float = 1) -> np.ndar
 
 
 def from_gaussian_embedding(times: float) -> list[float]:
-    """The same over the pairs where it is least, at half of the time and at its end."""
+    """Returns the relative excess, least over all pairs, at half of the time and at its end."""
     start = np.random.default_rng(25).normal(0, 0.01, (SYMBOLS, SYMBOLS))
     run = popflow.run("topic", train="embedding", problem={"W_E": start}, t_end=3e4, saves=3,
                       **tolerance(times))
@@ -571,7 +576,7 @@ def from_gaussian_embedding(times: float) -> list[float]:
 
 
 def on_plateau(run: Any) -> np.ndarray:
-    """Returns the records at which attention is on the topic and still about equal on all of its
+    """Tells at which records attention is on the topic and still about equal on all of its
     words."""
     contrast, _ = PAPERS.contrasts(run)
     return (contrast > 2) & (run.attention_same_word < 1.01 * run.attention_same_topic).values
@@ -583,15 +588,15 @@ def on_plateau(run: Any) -> np.ndarray:
                  "document, l2 = 0.0001", "at the end"),
        conditions=["on the plateau", "at the end"])
 def alternating(long: bool) -> list[Number]:
-    """W_V at its optimum under uniform attention, then W_K and W_Q with W_V frozen there until
-    t = 1e14, against joint training from W_V = 0; both with W_K = W_Q = 0.01 times the identity.
-    Contrasts (the queried word counted) and norms of W_V must agree to a tenth: on the plateau of
-    joint training, where the logarithm of its contrast moves least with that of time, and at the
-    end.
+    """Alternating training is compared with joint training from W_V = 0. It has W_V at its optimum
+    under uniform attention, and then trains W_K and W_Q with W_V frozen until t = 1e14. Both start
+    from W_K = W_Q = 0.01 times the identity. Contrasts (the queried word counted) and norms of W_V
+    must agree to a tenth, on the plateau of joint training and at the end. On the plateau they are
+    taken where the logarithm of the contrast changes least with that of time.
 
-    Both trainings attend to the topic, but not equally: W_V goes on training on the plateau, too.
-    At the end joint training has left the plateau for a state in which each word attends to itself,
-    which needs a W_V of another form."""
+    Both trainings attend to the topic, but not equally, because joint training still changes W_V on
+    the plateau. At the end joint training has left the plateau for a state in which each word
+    attends to itself. This state needs a W_V of another form."""
     del long
     found: list[Number] = []
     axes = {"topics_per_document": [2, 4, 6], "l2": [1e-4, 1e-3]}
@@ -627,13 +632,14 @@ def alternating(long: bool) -> list[Number]:
        conditions=["W_V block-wise", "attention to the topic", "embeddings by topic"])
 def short_documents(long: bool) -> list[Number]:
     """Sampled training on documents of 100, 125 and 150 words, with 20 words in five topics, two in
-    a document (the long form has the paper's T = v = 10). W_V under uniform attention must be
-    block-wise to a tenth as in claim 21, joint training from Gaussian W_K and W_Q must have a
-    contrast of 1.1 or more as in 23, embeddings from Gaussian matrices products that are larger
-    within topics by a tenth as in 25, here on average over pairs.
+    a document (the long form has the paper's T = v = 10). There are three requirements. W_V under
+    uniform attention must be block-wise to a tenth, as in claim 21. Joint training from Gaussian
+    W_K and W_Q must have a contrast of at least 1.1, as in claim 23. Embeddings from Gaussian
+    matrices must have products that are larger within topics by a tenth, as in claim 25, but here
+    on average over pairs.
 
     The generator has disjoint topics with equal shares in a document: the paper's special case of
-    LDA. With LDA's random shares of topics it would take another generator."""
+    LDA. LDA's random shares of topics would need another generator."""
     sizes = PAPERS if long else SMALL
     found: list[Number] = []
     for length in (100, 125, 150):
@@ -670,14 +676,15 @@ def short_documents(long: bool) -> list[Number]:
        conditions=["topic structure", "loss, W_V with uniform attention",
                    "loss, embeddings with uniform attention"])
 def compensation(long: bool) -> list[Number]:
-    """Three trainings of one part, each until it has ended: embeddings with uniform attention, W_V
-    with uniform attention, and attention with W_V frozen at its optimum. Topic structure: products
-    of embeddings within topics exceed those of two by a tenth, the entries of W_V do, and the
-    contrast of the attention is 1.1 or more. Loss: each leaves at most a tenth of what joint
-    training removes of the loss, from 1 at the start (W_V = 0) to its end (t = 1e14).
+    """One part is trained alone, until its training has ended: embeddings with uniform attention,
+    W_V with uniform attention, or attention with W_V frozen at its optimum. Topic structure:
+    products of embeddings within topics exceed those of two topics by a tenth, and so do entries of
+    W_V; the contrast of the attention is at least 1.1. Loss: joint training removes a part of the
+    loss, from 1 at the start (W_V = 0) to its end (t = 1e14). Of this part each single training
+    must leave at most a tenth.
 
-    Topic structure is there in each part. The loss tells more: joint training ends with each word
-    attending to itself, which copies the kept words. No part alone does that."""
+    Each part has the topic structure, but the loss shows a difference. Joint training ends with
+    each word attending to itself, which copies the kept words; no part alone does that."""
     del long
     found: list[Number] = []
     axes = {"topics_per_document": [2, 4, 6], "l2": [1e-4, 1e-3]}

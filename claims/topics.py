@@ -1,4 +1,4 @@
-"""Sizes of a topic model, and numbers of its matrices and of its attention."""
+"""Sizes of a topic model, and measures of its matrices and its attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Sizes:
 
     @property
     def symbols(self) -> int:
-        """[MASK] and the words."""
+        """Number of symbols: [MASK] and the words."""
         return 1 + self.topics * self.words
 
     @property
@@ -25,15 +25,15 @@ class Sizes:
                 "topics_per_document": self.per_document}
 
     def by_class(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Entries of a matrix over the symbols: of a word with itself, with other words of its
-        topic, with words of other topics. Leading axes stay."""
+        """Splits the entries of a matrix over the symbols: a word with itself, with other words of
+        its topic, with words of other topics. Leading axes stay."""
         words = matrix[..., 1:, 1:]
         within = np.kron(np.eye(self.topics), np.ones((self.words, self.words))) > 0
         itself = np.eye(self.topics * self.words) > 0
         return words[..., itself], words[..., within & ~itself], words[..., ~within]
 
     def pairs(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Entries of two words of one topic, and of two topics."""
+        """Returns the entries for pairs of words of one topic, and of two topics."""
         _, topic, other = self.by_class(matrix)
         return topic, other
 
@@ -45,12 +45,12 @@ class Sizes:
                 float(topic.mean() - other.mean()))
 
     def contrasts(self, run: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Weight of the own topic over its frequency, divided by that of other topics: with the
-        queried word counted, and without."""
+        """Returns the contrast, the attention to the own topic relative to its frequency, divided
+        by that to other topics. The first one counts the queried word, the second does not."""
         topic = run.attention_same_topic.values
         word, other = run.attention_same_word.values, run.attention_other_topic.values
         return ((word + (self.words - 1) * topic) / self.words / other, topic / other)
 
 
-#: The paper's sizes (4 topics in a document are our choice), and small ones for full matrices.
+#: The paper's sizes (with 4 topics in a document, our choice), and small ones for full matrices.
 PAPERS, SMALL = Sizes(10, 10, 4), Sizes(5, 4, 2)

@@ -85,8 +85,7 @@ def stages(rule: str, rate: float, scale: float, end: float) -> tuple[float, flo
 
 # ---- momentum against a larger learning rate
 
-#: Learning rates eta/(1 - beta) of plain SGD; training ends at TIME, their number of steps times
-#: the rate.
+#: Learning rates eta/(1 - beta) of plain SGD. Each run has TIME/rate steps.
 EFFECTIVE = [0.02, 0.1, 0.5]
 BETAS = [0.5, 0.9, 0.99]
 TIME, TIMES = 8.0, 17
