@@ -1,4 +1,4 @@
-"""The papers' claims, each measured by one command: scripts/claims."""
+"""Claims of the papers, each measured by one command: scripts/claims."""
 
 # Importing these modules registers their claims.
 from . import joma, joma_joint, markov, scb, topic, training  # noqa: F401

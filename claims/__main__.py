@@ -1,11 +1,11 @@
 """Measures claims and says which hold.
 
-  scripts/claims              all of them, in their short forms: some minutes
-  scripts/claims 3 14         some of them
+  scripts/claims              all claims, in their short forms: some minutes
+  scripts/claims 3 14         some claims
   scripts/claims --long       at the papers' sizes, where the short form is smaller: hours
-  scripts/claims --write      and keeps the numbers: docs/claims.md is made from them
-  scripts/claims --check      fails where a verdict differs from the one that is kept
-  scripts/claims --page       only makes docs/claims.md anew from the numbers kept
+  scripts/claims --write      stores the numbers, and makes docs/claims.md from them
+  scripts/claims --check      fails if a verdict differs from the stored one
+  scripts/claims --page       only makes docs/claims.md from the stored numbers
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ def main() -> int:
         if given.long and not claim.has_long and not given.claims:
             continue
         if given.check and form not in results.load(number):
-            verdicts.append(f"{claim.number:3} {claim.says}: nothing is kept to compare with")
+            verdicts.append(f"{claim.number:3} {claim.says}: no result is stored; --write stores "
+                            f"one")
             continue
         result = measured(claim, given.long)
         verdicts.append(f"{claim.number:3} {claim.says}: {result.verdict()}")
         before = results.load(number).get(form)
         if given.check and before and before.verdict() != result.verdict():
             others += 1
-            verdicts[-1] += f" (kept: {before.verdict()})"
+            verdicts[-1] += f" (stored: {before.verdict()})"
         if given.write:
             results.keep(number, form, result)
     print("\n" + "\n".join(verdicts))
     if given.write:
         page.write()
     if others:
-        print(f"\n{others} {'verdict differs' if others == 1 else 'verdicts differ'} from what "
-              "claims/results keeps.", file=sys.stderr)
+        print(f"\n{others} {'verdict differs' if others == 1 else 'verdicts differ'} from the "
+              "stored ones in claims/results.", file=sys.stderr)
     return 1 if others else 0
 
 
@@ -58,9 +59,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("claims", nargs="*", type=int, metavar="NUMBER",
                         help="claims to measure (default: all)")
     parser.add_argument("--long", action="store_true", help="at the papers' sizes")
-    parser.add_argument("--write", action="store_true", help="keep the numbers")
-    parser.add_argument("--check", action="store_true", help="compare with the numbers kept")
-    parser.add_argument("--page", action="store_true", help="only make the page anew")
+    parser.add_argument("--write", action="store_true", help="store the numbers")
+    parser.add_argument("--check", action="store_true", help="compare with the stored verdicts")
+    parser.add_argument("--page", action="store_true",
+                        help="only make the page, from the stored numbers")
     given = parser.parse_args()
     for number in given.claims:
         if number not in CLAIMS:
@@ -69,7 +71,7 @@ def arguments() -> argparse.Namespace:
 
 
 def measured(claim: Claim, long: bool) -> results.Result:
-    """Measures a claim and prints what it found."""
+    """Measures a claim and prints its numbers."""
     print(f"\n{claim.number}. {claim.says} ({claim.paper})\n", flush=True)
     began = processor_time()
     with tempfile.TemporaryDirectory() as folder:
@@ -85,8 +87,8 @@ def measured(claim: Claim, long: bool) -> results.Result:
 
 
 def processor_time() -> float:
-    """Seconds of all cores, of this process and of the programs that it has run. Unlike the elapsed
-    time they hardly depend on what else the machine does."""
+    """Returns the processor time in seconds, over all cores, of this process and of the programs
+    that it has run. Unlike elapsed time, it hardly depends on the machine's other work."""
     return sum(os.times()[:4])
 
 

@@ -1,6 +1,6 @@
-"""A claim: a sentence of a paper, the numbers that test it, and what each number must be.
+"""A claim: a sentence of a paper, the numbers that test it, and the bounds of each number.
 
-The verdict follows from the numbers; nobody writes it.
+The verdict is computed from the numbers.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .protocols import Protocol
 
 @dataclass(frozen=True)
 class Number:
-    """Something measured, told for what it says, without deciding anything.
+    """A measured number that is reported but decides nothing.
 
-    `what` is measured, `found` is its value (an Estimate where it has an error), `where` the
-    condition that it belongs to, such as "B = 64" or "softmax attention".
+    `what` names the quantity and `found` is its value (an Estimate if it has an error). `where` is
+    the condition to which it belongs, such as "B = 64" or "softmax attention".
     """
 
     what: str
@@ -38,13 +38,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Check(Number):
-    """A number that decides: the claim holds where it lies between `least` and `most`."""
+    """A number that decides: the claim holds if the number lies between `least` and `most`."""
 
     least: float = -math.inf
     most: float = math.inf
 
     def holds(self) -> bool | None:
-        """None: its interval reaches over the boundary, so it decides nothing."""
+        """Tells whether the number is within its bounds. None if its interval contains a bound."""
         low, high = self.interval()
         if math.isnan(low) or high < self.least or low > self.most:
             return False
@@ -55,7 +55,7 @@ VERDICTS = ("holds", "does not hold", "undecided")
 
 
 def by_verdict(numbers: Iterable[Number]) -> dict[str, list[str]]:
-    """The conditions with each verdict, without verdicts that no condition has."""
+    """Returns the conditions with each verdict, without verdicts that no condition has."""
     conditions: dict[str, list[bool | None]] = {}
     for number in numbers:
         if isinstance(number, Check):
@@ -68,14 +68,14 @@ def by_verdict(numbers: Iterable[Number]) -> dict[str, list[str]]:
 
 
 def verdict(numbers: Iterable[Number]) -> str:
-    """Whether the claim holds and, where conditions differ, under which."""
+    """Returns the verdict and, where conditions differ, the conditions of each verdict."""
     said = by_verdict(numbers)
     if len(said) == 1:
         return next(iter(said))
     return "; ".join(f"{words}: {', '.join(places)}" for words, places in said.items())
 
 
-#: Conditions that a line of the table may name.
+#: Number of conditions that a line of the table may name.
 NAMED = 3
 
 
@@ -119,22 +119,25 @@ Measure = Callable[[bool], list[Number]]
 class Claim:
     number: int
     paper: str
-    says: str               # in the paper's terms
-    measure: Measure        # its numbers; True: at the paper's sizes, which may take hours
-    experiments: Sequence[str] = ()  # those of `popflow experiments` that show it, too
-    picture: str = ""       # a file in docs/pictures
+    #: The claim in the paper's terms.
+    says: str
+    #: Returns the numbers; with True at the paper's sizes, which may take hours.
+    measure: Measure
+    #: Experiments of `popflow experiments` that show the claim, too.
+    experiments: Sequence[str] = ()
+    #: A file in docs/pictures.
+    picture: str = ""
     #: Whether the long form measures more than the short one.
     has_long: bool = False
     remarks: str = field(default="", compare=False)
-    #: The number that the table shows: what it measures and its condition. Default: the first
-    #: that decides.
+    #: Name and condition of the number that the table shows. Default: the first that decides.
     headline: tuple[str, str] = ("", "")
     #: Conditions that the table names first if there are more exceptions than it can name.
     conditions: Sequence[str] = ()
 
     @property
     def protocol(self) -> Protocol:
-        """Rule by which the claim is decided: claims/protocols."""
+        """Protocol by which the claim is decided (claims/protocols)."""
         return protocols.load(self.number)
 
 
@@ -144,16 +147,17 @@ CLAIMS: dict[int, Claim] = {}
 def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = (),
           picture: str = "", has_long: bool = False, headline: tuple[str, str] = ("", ""),
           conditions: Sequence[str] = ()) -> Callable[[Measure], Measure]:
-    """Adds a function that measures a claim to the register. Its docstring is printed beside the
-    numbers and says how the claim is tested and with what result. The claim's protocol is the file
-    in claims/protocols with its number."""
+    """Registers a function that measures a claim. Its docstring is printed with the numbers; it
+    says how the claim is tested and with what result. The protocol is the file in claims/protocols
+    with the claim's number."""
     if len(conditions) > NAMED:
         raise ValueError(f"claim {number} names {len(conditions)} conditions for the table; a line "
                          f"has room for {NAMED}")
 
     def enter(measure: Measure) -> Measure:
         if number in CLAIMS:
-            raise ValueError(f"claim {number} is there twice")
+            raise ValueError(f"claim {number} is registered twice; give one of the two another "
+                             f"number")
         CLAIMS[number] = Claim(number, paper, says, measure, experiments, picture, has_long,
                                measure.__doc__ or "", headline, conditions)
         return measure

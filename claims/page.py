@@ -1,4 +1,4 @@
-"""docs/claims.md: its table and sections are made from what was measured."""
+"""Makes the table and the sections of docs/claims.md from the stored results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write() -> None:
 
 
 def page(before: str) -> str:
-    """The page `before`, with what lies between the marks made anew."""
+    """Returns the page `before` with new text between its two marks."""
     head, _, rest = before.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n\n{table()}\n{sections()}\n{END}{tail}"
@@ -40,7 +40,7 @@ def table() -> str:
 
 
 def unmeasured() -> list[tuple[int, Protocol]]:
-    """Protocols of claims that take an extension of the program."""
+    """Returns the protocols of claims that need an extension of the program."""
     return [(number, one) for number in protocols.numbers()
             if number not in CLAIMS and (one := protocols.load(number)).needs]
 
@@ -50,12 +50,12 @@ def ordered() -> list[Claim]:
 
 
 def best(forms: Forms) -> Result | None:
-    """The long form, if it was run."""
+    """Returns the long form, if there is one, or the short form."""
     return forms.get("long", forms.get("short"))
 
 
 def row(claim: Claim, forms: Forms) -> str:
-    """The claim's line of the table."""
+    """Returns the claim's line of the table."""
     result = best(forms)
     link = f"[{claim.number}](#{anchor(claim)})"
     if result is None:
@@ -72,8 +72,8 @@ def emphasised(said: str) -> str:
 
 
 def headline(claim: Claim, forms: Forms) -> Number:
-    """The number that the claim names for its line; by default, and if no form has that number,
-    the first that decides."""
+    """Returns the number for the claim's line. By default, or if no form has the number that the
+    claim names, this is the first number that decides."""
     numbers = [number for form in ("long", "short") if form in forms
                for number in forms[form].numbers]
     for number in numbers:
@@ -90,12 +90,13 @@ def thumbnail(claim: Claim) -> str:
 
 
 def cells(*texts: str) -> str:
-    """Returns a row of a table. A | within a cell is escaped: it would begin another cell."""
+    """Returns a row of a table. A | within a cell is escaped, since it would begin another cell."""
     return "".join("| " + text.replace("|", r"\|") + " " for text in texts) + "|"
 
 
 def together(forms: Forms) -> list[Number]:
-    """What decides in the long form, and under the conditions that only the short one has."""
+    """Returns the deciding numbers of the long form, and those of the short form for conditions
+    that the long form lacks."""
     numbers: list[Number] = []
     for form in ("long", "short"):
         checks = [one for one in forms[form].numbers if isinstance(one, Check)] \
@@ -141,7 +142,7 @@ def section(claim: Claim, forms: Forms) -> str:
 
 
 def protocol_list(protocol: Protocol, source: str) -> str:
-    """The protocol as a list."""
+    """Returns the protocol as a list in Markdown."""
     where = protocol.source or source
     parts = [("The paper says", protocol.paper + (f" (Source: {where})" if where else "")),
              ("Its settings", protocol.settings), ("Knobs", protocol.knobs),
@@ -157,7 +158,7 @@ def escaped(text: str) -> str:
 
 
 def conditions(form: str, result: Result) -> list[str]:
-    """The verdict of a form, with all conditions."""
+    """Returns the verdict of a form with all its conditions."""
     said = by_verdict(result.numbers)
     title = f"{form.capitalize()} form, {lasted(result)}: "
     if len(said) == 1:
@@ -168,7 +169,7 @@ def conditions(form: str, result: Result) -> list[str]:
 
 
 def changes() -> str:
-    """Claims whose verdict or rule is another than in the table before."""
+    """Lists claims whose verdict or rule has changed."""
     lines = ["## What changed against the table before, and why", ""]
     lines += [f"- [{number}]({f'#{anchor(CLAIMS[number])}'}): {escaped(text)}"
               for number in sorted(CLAIMS) if (text := CLAIMS[number].protocol.changed)]

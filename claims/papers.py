@@ -1,4 +1,4 @@
-"""The papers whose claims are tested."""
+"""Papers whose claims are tested."""
 
 BIGRAM = "Sparse contextual bigrams (Ren, Wang, Lee 2024)"
 JOMA = "JoMA (Tian et al. 2024)"
@@ -6,7 +6,7 @@ MARKOV = "Local to global (Makkuva et al. 2024)"
 TOPIC = "Topic structure (Li, Li, Risteski 2023)"
 TRAINING = "Training rules (popflow's own questions)"
 
-#: The texts at hand that state a paper's claims, where a protocol names no section or figure.
+#: Texts that state a paper's claims, used where a protocol names no section or figure.
 SOURCES = {
     BIGRAM: "the authors' answers to the reviews, NeurIPS 2024, and arXiv 2410.23438",
     JOMA: "the authors' answers to the reviews, ICLR 2024, and arXiv 2310.00535",

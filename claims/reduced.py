@@ -1,6 +1,6 @@
 """Reduced forms of claims, cheap enough for every training rule: plain steps, momentum and Adam.
 
-Each form trains by the discrete rule and with the population's gradient, unless a claim is about
+Each form trains by the discrete rule and with the population gradient, unless a claim is about
 samples. The number of steps is the same under every rule. Momentum has a tenth of plain training's
 learning rate, since its steps are ten times as long; Adam has a rate that is common in practice."""
 
@@ -30,17 +30,18 @@ class Rule:
     """A training rule with its learning rate in units of that of plain training."""
 
     name: str
-    #: Plain training's rate is divided by this one.
+    #: Divisor of plain training's rate.
     slower: float
 
     def steps(self, rate: float, steps: int, adaptive: float) -> dict[str, Any]:
-        """Options of training by so many steps at plain training's `rate`, or Adam's."""
+        """Returns options for a number of steps at plain training's `rate`, or at the rate
+        `adaptive` for Adam."""
         rate = adaptive if self.name == "adam" else rate / self.slower
         return {"optimizer": self.name, "learning_rate": rate, "steps": steps}
 
-
     def flow(self, rate: float, t_end: float) -> dict[str, Any]:
-        """Options of the rule's flow, for systems whose reduced coordinates have no noise."""
+        """Returns options of the rule's flow, for systems whose reduced coordinates have no
+        noise."""
         return {"optimizer": self.name, "learning_rate": rate / self.slower,
                 "t_end": t_end / self.slower}
 
@@ -49,7 +50,7 @@ PLAIN, MOMENTUM, ADAM = Rule("sgd", 1), Rule("momentum", 10), Rule("adam", 1)
 
 
 def quiet(command: Callable[..., Any], *words: Any, **options: Any) -> Any:
-    """Runs may diverge or end undecided: no warning tells of them."""
+    """Runs a command without warnings, since runs may diverge or end undecided."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return command(*words, **options)
@@ -102,7 +103,8 @@ def value_blocks(rule: Rule) -> list[Number]:
                           **SIZES.options)
         within, between = SIZES.blocks(
             run.W_V.values[..., -1, :, :].reshape(start.shape))
-        found.append(Check("differences within blocks, of those between", within / between,
+        found.append(Check("differences within blocks relative to those between them",
+                           within / between,
                            f"from {name}", most=1e-6))
     return found
 
@@ -138,7 +140,8 @@ def embeddings(rule: Rule) -> list[Number]:
                       **SIZES.options)
     factor = run.W_E.values[..., -1, :, :].reshape(start.shape)
     own, other = SIZES.pairs(factor.T @ factor)
-    return [Check("least product within topics, less the largest of two topics, over the former",
+    return [Check("relative excess of the least product within topics over the largest of two "
+                  "topics",
                   float(1 - other.max() / own.min()), least=0.1)]
 
 
@@ -181,13 +184,14 @@ def correlation(rule: Rule) -> list[Number]:
 
 
 def bounced(values: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """Whether each series falls below its start, and ends above its least, by `down` at least."""
+    """Tells whether each series falls below its start, and ends above its minimum, by at least
+    `down`."""
     least = values.min(axis=-1)
     return (values[:, 0] - least >= down) & (values[:, -1] - least >= down)
 
 
 def entropy(rule: Rule) -> list[Number]:
-    """Claim 13 for attention that is trained along, to t = 1000 of plain training."""
+    """Claim 13 for attention that is trained jointly, to t = 1000 of plain training."""
     found: list[Number] = []
     for activation in ("square", "relu"):
         smooth = {"relu_smoothing": 0.01} if activation == "relu" else {}
@@ -215,12 +219,12 @@ def rank(rule: Rule) -> list[Number]:
 
 
 def first_stage(rule: Rule) -> list[Number]:
-    """Claim 2: the time until the signals are boosted, against log T."""
+    """Claim 2: growth of the boosting time with log T."""
     lengths = [10**6, 10**7, 10**8, 10**9]
     runs = quiet(popflow.sweep, "scb", {"context_length": lengths}, coordinates="signal",
                  vocab_size=10, **rule.flow(0.02, 200))
     growth = np.diff(runs.time_of.boosted.values.ravel())
-    return [Check("time for the last decade of T over that for the first",
+    return [Check("added time for the last decade of T relative to the first",
                   float(growth[-1] / growth[0]), "length of stage 1", least=0.95, most=1.05)]
 
 
@@ -242,7 +246,8 @@ def gaussian_noise(rule: Rule) -> list[Number]:
 
 
 def transfer(rule: Rule) -> list[Number]:
-    """Claim 6: how a start at a pretrained V changes the wait that grows with T."""
+    """Claim 6: growth of the boosting time with T, after a transfer relative to training from
+    scratch."""
     waits = {}
     for mix in (0.0, 0.5):
         times = []
@@ -256,7 +261,8 @@ def transfer(rule: Rule) -> list[Number]:
             run = quiet(popflow.run, "scb", **options, **start, **rule.flow(0.02, 200))
             times.append(float(np.ravel(run.time_of.boosted)[0]))
         waits[mix] = times[1] - times[0]
-    return [Check("growth of the wait with T, of that from scratch", waits[0.5] / waits[0.0],
+    return [Check("growth of the wait with T, relative to training from scratch",
+                  waits[0.5] / waits[0.0],
                   "the wait that grows with T", least=-0.01, most=0.01)]
 
 

@@ -1,4 +1,4 @@
-"""Results of measurements, a file for each claim, from which docs/claims.md is made."""
+"""Stored results of measurements, one file for each claim. docs/claims.md is made from them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from popflow.analysis import Estimate
 from .claim import Check, Number, verdict
 
 FOLDER = Path(__file__).with_name("results")
-Forms = dict[str, "Result"]  # by "short" and "long"
+Forms = dict[str, "Result"]  # keys: "short" and "long"
 
 
 @dataclass(frozen=True)
 class Result:
-    """The numbers of one claim, and how long they took."""
+    """Numbers of one claim and the time that the measurement took."""
 
     numbers: list[Number]
     seconds: float
@@ -31,14 +31,15 @@ class Result:
 
 
 def load(number: int) -> Forms:
-    """The stored result of a claim."""
+    """Returns the stored forms of a claim."""
     return {form: Result([number_from(row) for row in result["numbers"]], result["seconds"],
                          result.get("processor", False))
             for form, result in stored(number).items()}
 
 
 def keep(number: int, form: str, result: Result) -> None:
-    """Replaces one form of what is kept of a claim; the file is whole at any time."""
+    """Stores one form of a claim. The file is replaced as a whole, so that it is never
+    incomplete."""
     forms = stored(number)
     forms[form] = {"seconds": round(result.seconds, 1), "processor": result.processor,
                    "numbers": [row_of(one) for one in result.numbers]}

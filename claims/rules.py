@@ -1,12 +1,12 @@
-"""Which verdicts change under another training rule: momentum 0.9 and Adam beside plain steps.
+"""Changes of the verdicts under other training rules: momentum 0.9 and Adam against plain steps.
 
-  python3 -m claims.rules               all rules, all reduced forms; keeps what it finds
+  python3 -m claims.rules               all rules, all reduced forms; stores the verdicts
   python3 -m claims.rules adam 14 17    one rule, some claims
-  python3 -m claims.rules --page        only makes the table of docs/claims.md anew
+  python3 -m claims.rules --page        only makes the table of docs/claims.md
 
-Claims with a reduced form (claims/reduced.py) are measured by it under all three rules. For the
-others the table keeps what their short form gave with --optimizer in every command, or says why the
-claim belongs to gradient flow alone.
+Claims with a reduced form (claims/reduced.py) are measured under all three rules. For the other
+claims the table has the stored verdict of an earlier short form with --optimizer in every command,
+or the reason why the claim applies to gradient flow alone.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ RULES = {"sgd": reduced.PLAIN, "momentum": reduced.MOMENTUM, "adam": reduced.ADA
 KEPT = Path(__file__).with_name("results") / "rules.json"
 BEGIN, END = "<!-- made by claims.rules -->", "<!-- end of what claims.rules made -->"
 
-PRECONDITIONED = "the paper's steps are preconditioned and projected; Adam takes raw gradients"
-INTEGRATED = ("the integrated form eliminates the attention, which is exact along gradient flow "
-              "alone")
-L1 = "the flow with l1, and sampled training with it, exist for plain steps alone"
-LOSS = "about the loss as a function, whatever trains"
+PRECONDITIONED = "the paper's steps are preconditioned and projected, and Adam needs raw gradients"
+INTEGRATED = ("the integrated form eliminates the attention, which is exact only along gradient "
+              "flow")
+L1 = "l1 exists for plain steps only"
+LOSS = "a statement about the loss function, independent of the training rule"
 #: Why a claim has no verdict under a rule.
 ALONE: dict[tuple[int, str], str] = {
     **{(number, "adam"): PRECONDITIONED for number in (1, 2, 5, 6, 7, 8, 9)},
@@ -40,7 +40,7 @@ ALONE: dict[tuple[int, str], str] = {
 
 
 def measured(number: int, rule: str) -> dict[str, Any]:
-    """The verdict of a claim's reduced form under a rule."""
+    """Returns the verdict of a claim's reduced form under a rule."""
     with tempfile.TemporaryDirectory() as folder:
         popflow.folder(folder)
         numbers = reduced.FORMS[number](RULES[rule])
@@ -58,7 +58,8 @@ def keep(number: int, rule: str, found: dict[str, Any]) -> None:
 
 
 def table() -> str:
-    lines = [cells("", "form", "plain steps or their flow", "momentum 0.9", "Adam", "changes"),
+    lines = [cells("", "Form", "Plain steps or their flow", "Momentum 0.9", "Adam",
+                   "Changes under"),
              cells(*["---"] * 6)]
     kept = load()
     for number in range(1, 26):
@@ -71,9 +72,9 @@ def table() -> str:
                 if plain and under[rule]["verdict"] != plain["verdict"]:
                     changed.append(rule)
             else:
-                row.append(f"none: {ALONE.get((number, rule), 'not measured')}")
+                row.append(f"None: {ALONE.get((number, rule), 'not measured')}")
         known = (plain["form"], sentences(plain["verdict"])) if plain else ("",
-                                                                            "as in the table above")
+                                                                            "As in the table above")
         lines.append(cells(str(number), *known, *row, ", ".join(changed)))
     return "\n".join(lines) + "\n"
 

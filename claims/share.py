@@ -1,4 +1,4 @@
-"""The share of runs in which something happened."""
+"""Share of runs with a given outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from popflow.analysis import Estimate
 
 
 def share(happened: Any) -> Estimate:
-    """Estimates a probability from counts of runs. After Agresti and Coull two runs of either
+    """Estimates a probability from counts of runs. Following Agresti and Coull, two runs of either
     outcome are added, so that an outcome that was never seen does not count as impossible."""
     happened = np.asarray(happened)
     trials = happened.size + 4

@@ -1,4 +1,4 @@
-"""Protocol of each claim: written and committed before the claim is measured."""
+"""Protocols of the claims, each written and committed before the claim is measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REQUIRED = ("paper", "settings", "knobs", "rule", "refuted")
 
 @dataclass(frozen=True)
 class Protocol:
-    """Rule by which a claim is decided, and what it rests on."""
+    """Rule by which a claim is decided, with its sources and settings."""
 
     #: The paper's statement, paraphrased.
     paper: str = ""
@@ -24,7 +24,7 @@ class Protocol:
     source: str = ""
     #: The paper's sizes, rates and data.
     settings: str = ""
-    #: Choices that may decide the verdict, those that the paper prescribes among them.
+    #: Choices that may decide the verdict, including those that the paper prescribes.
     knobs: str = ""
     rule: str = ""
     #: The outcome that refutes the claim.
@@ -33,7 +33,7 @@ class Protocol:
     changed: str = ""
     #: Short statement of a claim that has no measurement.
     claim: str = ""
-    #: The extension that a claim without a measurement would take.
+    #: Extension of the program that a measurement would need.
     needs: str = ""
 
     def missing(self) -> list[str]:
@@ -56,7 +56,8 @@ def numbers() -> list[int]:
 
 
 def parse(text: str) -> Protocol:
-    """Parts begin with a heading and a colon; their further lines are indented."""
+    """Parses a protocol. A part begins with a heading and a colon; its further lines are
+    indented."""
     names = {heading: name for name, heading in HEADINGS.items()}
     parts: dict[str, list[str]] = {}
     current = ""
