@@ -113,7 +113,7 @@ void RestartWriter::write(const ResumePoint& point, std::int64_t saves, bool end
 
 RestartReader::RestartReader(const DataFile& file, const System& system)
     : file_(file), system_(system), regime_(regime_size(system)) {
-  if (!file.has_dataset("restart/state")) throw InputError(file.path() + " holds no restart data");
+  if (!file.has_dataset("restart/state")) throw InputError(file.path() + " holds no checkpoint");
   const std::vector<std::size_t> states = file.shape("restart/state");
   const std::vector<std::size_t> drivers = file.shape("restart/driver");
   const bool regimes_fit = regime_ == 0 || (file.has_dataset("restart/regime") && !states.empty() &&
@@ -165,7 +165,7 @@ void RestartReader::require(const DriverData& data) const {
   if (file_.text_attribute("restart", "driver_layout") != data.layout())
     throw InputError(file_.path() +
                      " was written by another version of the program, whose integrator stores "
-                     "other restart data");
+                     "other data in checkpoints");
 }
 
 std::optional<Restart> RestartReader::find(const DriverData& data, std::size_t run,
@@ -181,13 +181,13 @@ Restart RestartReader::read(const DriverData& data, std::size_t run, Slots which
   std::optional<Restart> restart = find(data, run, which);
   if (!restart)
     throw InputError(file_.path() +
-                     " holds no intact restart data; the run must be begun anew (--force)");
+                     " holds no intact checkpoint; the run must be begun anew (--force)");
   return std::move(*restart);
 }
 
 Restart RestartReader::read_state(std::size_t run, Slots which) const {
   std::optional<Slot> slot = find_slot(run, which);
-  if (!slot) throw InputError(file_.path() + " holds no intact restart data");
+  if (!slot) throw InputError(file_.path() + " holds no intact checkpoint");
   return std::move(slot->restart);
 }
 

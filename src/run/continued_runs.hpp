@@ -24,9 +24,9 @@ class ContinuedRuns {
   /// Throws UsageError if the ensemble has no run of this number.
   void require(std::size_t number) const { (void)place_of(number); }
   /// Returns the start of run `number`, in the coordinates of `system`, which `config` made, with
-  /// the restart data `data` of a driver that has not begun. All steps of `config` must be settled.
-  /// Throws UsageError as require() does, the errors of a System that refuses, and InputError if
-  /// `system` cannot represent the start.
+  /// the checkpoint data `data` of a driver that has not begun. All steps of `config` must be
+  /// settled. Throws UsageError as require() does, the errors of a System that refuses, and
+  /// InputError if `system` cannot represent the start.
   [[nodiscard]] Restart start_of(std::size_t number, const RunConfig& config, const System& system,
                                  const Catalogue& catalogue, Workers& workers,
                                  const DriverData& data) const;

@@ -38,7 +38,7 @@ struct Experiment {
   /// runs that continue one another: t = 0 of this run.
   std::optional<double> continues_at = {};
   bool spacing_was_chosen = false;  ///< logarithmic records, chosen by the program
-  DriverData driver_data;           ///< names and lengths of the restart data
+  DriverData driver_data;           ///< names and lengths of the checkpoint's data
 
   /// Throws if the system, the mode or the machine does not allow the experiment.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);

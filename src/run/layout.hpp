@@ -11,7 +11,7 @@
 namespace popflow {
 
 /// Returns the whole structure of a run's group, with all values that are known before the run
-/// starts. `driver_data` has the names and lengths of the restart data.
+/// starts. `driver_data` has the names and lengths of the checkpoint's data.
 GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
                      const DriverData& driver_data, unsigned threads);
 

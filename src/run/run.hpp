@@ -15,7 +15,7 @@ class Screen;
 struct ResumeOptions {
   std::optional<double> t_end;             ///< extends the run to this flow time
   std::optional<unsigned> threads;         ///< worker threads; by default as in the file's run
-  std::optional<double> checkpoint_every;  ///< seconds between restart data
+  std::optional<double> checkpoint_every;  ///< seconds between checkpoints
   std::string command_line = {};           ///< as typed, for the file's history
 };
 

@@ -366,7 +366,7 @@ def test_a_file_that_cannot_be_extended_stays_as_it_is():
         file["restart"].attrs["driver_layout"] = "other:1"
 
     said = {transposed: "'loss' has shape", no_longer_whole: "'statistics/steps' has numbers that are not whole",
-            one_number: "'loss' has shape ()", of_another_version: "other restart data"}
+            one_number: "'loss' has shape ()", of_another_version: "other data in checkpoints"}
     flow = ["--t-end", 5]
     sgd = ["--mode", "sgd", "--steps", 20, "--runs", 3, "--state", "all"]
     with Folder() as folder:
