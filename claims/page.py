@@ -170,7 +170,7 @@ def conditions(form: str, result: Result) -> list[str]:
 
 def changes() -> str:
     """Lists claims whose verdict or rule has changed."""
-    lines = ["## What changed against the table before, and why", ""]
+    lines = ["## Changes of verdicts and rules, with reasons", ""]
     lines += [f"- [{number}]({f'#{anchor(CLAIMS[number])}'}): {escaped(text)}"
               for number in sorted(CLAIMS) if (text := CLAIMS[number].protocol.changed)]
     return "\n".join(lines) + "\n"
