@@ -91,6 +91,7 @@ def sentences(said: dict[str, list[str]], chosen: Sequence[str] = ()) -> str:
     more than three, the conditions in `chosen` come first, then those with the rarest verdicts."""
     if len(said) < 2:
         return next(iter(said), "no number decides").capitalize()
+    said = {words: said[words] for words in VERDICTS if words in said}
     count = sum(map(len, said.values()))
     commonest = max(said, key=lambda words: len(said[words]))
     places = [(words, place) for words in sorted(said, key=lambda words: len(said[words]))

@@ -70,7 +70,7 @@ def table() -> str:
             if rule in under:
                 row.append(sentences(under[rule]["verdict"]))
                 if plain and under[rule]["verdict"] != plain["verdict"]:
-                    changed.append(rule)
+                    changed.append(rule.replace("adam", "Adam"))
             else:
                 row.append(f"None: {ALONE.get((number, rule), 'not measured')}")
         known = (plain["form"], sentences(plain["verdict"])) if plain else ("",

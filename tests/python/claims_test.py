@@ -84,6 +84,7 @@ def test_a_line_names_the_exceptions_and_three_conditions_at_most():
     assert verdict_in_line(more, ["N = 5", "N = 9"]) == \
         "Holds in 4 of 8 conditions, such as N = 4; N = 5. Not in 4, such as N = 9."
     assert verdict_in_line([Number("told", 1)]) == "No number decides"
+    assert verdict_in_line(numbers[:6:-1]) == "Holds: N = 7. Not: N = 9; N = 8."
 
 
 @pytest.mark.parametrize("number", sorted(CLAIMS))
