@@ -72,7 +72,7 @@ def matrices_of(data: xarray.Dataset) -> list[str]:
 
 
 def of_run(data: xarray.Dataset, name: str, against: str | None, log: str | None) -> Panel:
-    """Returns the panel of one observable, field or passage."""
+    """Returns the panel of one observable, field or dataset of first-passage times."""
     if against is not None:
         exact = EXACT.get((str(data.attrs["system"]), str(against), name), [])
         return [step(plane, against, name, log=log), *(step(known) for known in exact)]
@@ -130,7 +130,7 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
 
 
 def has_times(data: xarray.Dataset) -> bool:
-    """Returns whether an event, or an item of a short passage, has a time."""
+    """Returns whether an event, or an item of a few first-passage times, has a time."""
     most = 8
     if "delta_time" not in data.attrs:
         return False

@@ -17,7 +17,7 @@ from .views import curves_of, there
 
 MOST_MAPS = 6
 MOST_DECLARED = 4  # default number of variables
-MOST_ITEMS = 64  # most lines of a passage, one per item
+MOST_ITEMS = 64  # most lines of first-passage times, one per item
 ROUNDING = 1e-12  # a loss below this is rounding
 
 
