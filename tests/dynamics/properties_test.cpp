@@ -36,7 +36,7 @@ Counts check_all(const std::vector<Example>& examples, const std::vector<std::st
 // The tests compare the number of passed checks: a system that stops declaring a property would
 // otherwise skip its check silently.
 
-TEST_CASE("any number of threads gives the same bits", "[fast][numbers][properties]") {
+TEST_CASE("any number of threads gives the same bits", "[slow][numbers][properties]") {
   CHECK(check_all(examples(), {"threads"})["threads"] == static_cast<int>(examples().size()));
 }
 

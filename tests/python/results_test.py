@@ -1,4 +1,4 @@
-# label: fast
+# label: slow
 """Runs, comparisons and sweeps by the program itself, as xarray objects."""
 
 import inspect

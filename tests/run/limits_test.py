@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """Limits of memory, threads, descriptors and disk: each command ends with a sentence and the right
 exit code, or copes; it loses nothing, and never hangs or crashes."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """Runs in two stages, in all modes: file contents, resuming, and transfer."""
 
 import os

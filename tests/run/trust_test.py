@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: fast
+# label: slow
 """Long work and unexpected input: data that are kept, and messages."""
 
 import json
