@@ -32,10 +32,11 @@ struct Case {
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] += 0.1 / static_cast<double>(T) * static_cast<double>(i % 17);
     if (config.own.word("coordinates") != "full") return;
-    for (int again = 0; again < 2; ++again) conserve_sums(T);  // what rounding left, too
+    // The second pass corrects the rounding errors of the first.
+    for (int pass = 0; pass < 2; ++pass) conserve_sums(T);
   }
 
-  /// On the flow every attention column sums to one.
+  /// Shifts every attention column so that its weights sum to 1, as on the flow.
   void conserve_sums(std::size_t T) {
     const std::ptrdiff_t attention = config.own.integer("vocab-size") * static_cast<long>(T);
     for (double* column = x.end() - attention; column != x.end(); column += T) {

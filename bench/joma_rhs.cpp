@@ -1,6 +1,6 @@
-// One right-hand side of joma at a million tokens, compared with its unavoidable work: its
-// exponentials (the C library's, and our own, over the same array) and its memory traffic (a plain
-// y = c x over the same array), in the same run and on the same threads.
+// One right-hand side of joma at a million tokens, compared with its unavoidable work over the same
+// array, on the same threads: the exponentials (of the C library, and popflow's own) and the memory
+// traffic (a plain y = c x).
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,9 @@
-// The machine's largest rates on one thread and on two, with which times on two threads are to be
-// compared: multiplications in registers, and y = c x over arrays beyond the caches. Also the share
-// of the former that joma-joint's products of matrices reach.
+// Peak rates of the machine on one thread and on two, as references for measured times:
+//
+// - BM_registers: multiply-adds in registers
+// - BM_memory: y = c x over arrays larger than the caches
+//
+// BM_product measures which part of the first rate joma-joint's products of matrices reach.
 
 #include <benchmark/benchmark.h>
 
@@ -18,11 +21,11 @@ namespace {
 
 using namespace popflow;
 
-constexpr std::size_t kNumbers = 64;  // at a time: eight registers of the widest
+constexpr std::size_t kNumbers = 64;  // fill eight of the widest registers
 constexpr std::size_t kRounds = 1 << 18;
 
-/// Each round multiplies and adds once to each number; fused, where there is an instruction
-/// (bench/CMakeLists.txt).
+/// Does one multiplication and one addition per number and round; bench/CMakeLists.txt lets the
+/// compiler fuse the two if the machine has an instruction for that.
 POPFLOW_VERSIONS("avx512f", "arch=haswell", "default")
 void multiply_in_registers(double* numbers, double by, double plus) {
   double held[kNumbers];
@@ -44,7 +47,8 @@ void BM_registers(benchmark::State& state) {
                                                benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// K x C of the product of V (K x tokens) with the attended contexts of as many classes.
+/// Product of V (K x tokens) and the attended contexts (tokens x classes), K = `size`: one task of
+/// the forward product of joma-joint.
 void BM_product(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   constexpr std::size_t kContexts = 32, kTokens = 512;
@@ -62,7 +66,7 @@ void BM_product(benchmark::State& state) {
 
 void BM_memory(benchmark::State& state) {
   const auto threads = static_cast<unsigned>(state.range(0));
-  constexpr std::size_t kSize = std::size_t{1} << 25;  // 256 MB each
+  constexpr std::size_t kSize = std::size_t{1} << 25;  // 256 MB in each array
   Workers workers(threads);
   State x(kSize), y(kSize);
   std::fill(x.begin(), x.end(), 1.5);

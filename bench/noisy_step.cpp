@@ -31,7 +31,7 @@ bench::Case& case_of(const Size& size) {
   return size.N == kPaper.N ? paper_run() : bench::paper_size();
 }
 
-// A whole step, including the driver's checks between steps.
+// Steps of the driver, including its checks between steps.
 void BM_sgd(benchmark::State& state, const Size& size) {
   bench::Case& c = case_of(size);
   SgdDriver driver(*c.system, c.workers,
@@ -45,8 +45,8 @@ void BM_sgd(benchmark::State& state, const Size& size) {
                                                 benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// The limit of a step: a batch's tokens drawn and forgotten, and the columns that it touches read
-// twice and written once.
+// Unavoidable work of a step: draws the tokens of a batch without storing them; reads the columns
+// that the batch changes twice, and writes them once.
 void BM_sgd_limit(benchmark::State& state, const Size& size) {
   bench::Case& c = case_of(size);
   const Eigen::VectorXd mu =

@@ -1,5 +1,6 @@
-// One right-hand side of scb in full coordinates at the paper's largest size, against the machine:
-// a plain y = c x over the same arrays in the same run, on the same threads, with streaming stores.
+// One right-hand side of scb in full coordinates at the paper's largest size, compared with its
+// unavoidable memory traffic: a plain y = c x over the same arrays, on the same threads, with
+// streaming stores.
 
 #include <benchmark/benchmark.h>
 
@@ -22,7 +23,7 @@ Case& paper_size_softmax() {
 }
 
 void per_weight(benchmark::State& state, const Case& c) {
-  // Read once, written once: the traffic that cannot be avoided.
+  // Each weight must be read once, and its derivative written once.
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
                           static_cast<std::int64_t>(2 * sizeof(double) * c.x.size()));
 }

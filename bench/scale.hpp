@@ -10,7 +10,7 @@
 
 namespace popflow::bench {
 
-/// y = c x past the caches: the machine's largest memory traffic.
+/// Computes y = c x with stores that bypass the caches: the largest memory bandwidth of a thread.
 inline void scale(double c, const double* x, double* y, std::size_t n) {
   std::size_t i = 0;
 #if defined(__SSE2__)
@@ -23,7 +23,7 @@ inline void scale(double c, const double* x, double* y, std::size_t n) {
   for (; i < n; ++i) y[i] = c * x[i];
 }
 
-/// The same on all threads.
+/// Computes y = c x on all threads.
 inline void scale(Workers& workers, double c, const double* x, double* y, std::size_t n) {
   constexpr std::size_t kStretch = std::size_t{1} << 17;
   workers.run((n + kStretch - 1) / kStretch, [&](std::size_t task) {

@@ -1,5 +1,6 @@
-// Recording full states against a plain sequential write of the same bytes, both into a file whose
-// blocks exist already (as a run's do) and both followed by fdatasync.
+// Recording of full states, compared with a plain sequential write of the same number of bytes.
+// Both write to a file whose blocks are already allocated, as those of a run are, and end with
+// fdatasync.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ RunPlan planned() {
   return plan;
 }
 
-/// Numbers of the state that one save records.
+/// Number of doubles of the state in one save.
 std::size_t state_numbers() {
   return static_cast<std::size_t>(bytes_of_states(planned(), *medium().system)) /
          (kSaves * sizeof(double));
@@ -110,8 +111,8 @@ void BM_record_states(benchmark::State& state) {
   count_bytes(state);
 }
 
-/// A run's whole writing, from no file to the last state: what is not recorded yet must read as
-/// NaN at every moment, so each byte is written twice.
+/// Creates a file and records all states. Each byte is written twice, because saves that are not
+/// recorded yet must read as NaN at any time.
 void BM_create_and_record(benchmark::State& state) {
   const std::string path = scratch("whole.h5");
   for (auto _ : state) {

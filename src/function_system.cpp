@@ -544,8 +544,8 @@ class Composed : public System,
     if (has_lanes(functions_))
       can.in_lanes = this;
     else if (functions_.lanes)
-      can.in_lanes = Lacking{"they hold states of up to " + std::to_string(kLargestInLanes) +
-                             " numbers, and this has " + std::to_string(shape_.state_size())};
+      can.in_lanes = Lacking{"lanes hold states of up to " + std::to_string(kLargestInLanes) +
+                             " numbers; this state has " + std::to_string(shape_.state_size())};
     can.jumps = functions_.jumps;
     can.longest_step = functions_.max_step;
     can.no_noise = functions_.no_noise;

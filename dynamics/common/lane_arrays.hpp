@@ -18,7 +18,8 @@ template <class Number>
 inline constexpr int kMostRows = std::is_same_v<Number, double> ? Eigen::Dynamic : 8;
 static_assert(kMostRows<float> * kMostRows<float> >= kLargestInLanes);
 
-/// Eigen's alignment of arrays, which is too small for the numbers of lanes: these keep their own.
+/// Eigen's option for the alignment of arrays. Packs declare a larger alignment than Eigen's, so
+/// Eigen sets none for their arrays.
 template <class Number>
 inline constexpr int kAlignment =
     std::is_same_v<Number, double> ? int{Eigen::AutoAlign} : int{Eigen::DontAlign};

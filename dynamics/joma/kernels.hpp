@@ -53,8 +53,8 @@ void exponential_shares(std::size_t count, double factor, double reference, cons
 void root_shares(std::size_t count, double c, double reference, const double* squares, double* w,
                  double* p);
 
-/// Sums over tokens, in a fixed order. w is known up to the rounding of (squares + reference)
-/// factor, or of 1.
+/// Sums over tokens, in a fixed order. w is known up to the rounding of the larger of (squares +
+/// reference) factor and 1.
 EntropySums<double> entropy_rate_sums(std::size_t count, const double* w, const double* p,
                                       const double* rates, const double* squares, double factor,
                                       double reference, double reference_rate);

@@ -69,12 +69,12 @@ Capabilities Joma::capabilities() const {
   if (parts_) can.separable = parts_.get();
   can.jumps = std::isfinite(attention_.highest_exponent);
   if (!reduced_)
-    can.in_lanes = Lacking{"only --coordinates reduced has them"};
+    can.in_lanes = Lacking{"lanes exist only in --coordinates reduced"};
   else if (fit_lanes(tokens(), problem_.has_target ? nodes() : 0))
     can.in_lanes = this;
   else
-    can.in_lanes = Lacking{"they pay for up to " + std::to_string(kMostTokensInLanes) +
-                           " tokens, and " + std::to_string(kMostTargetsInLanes) + " targets"};
+    can.in_lanes = Lacking{"lanes pay off for up to " + std::to_string(kMostTokensInLanes) +
+                           " tokens and " + std::to_string(kMostTargetsInLanes) + " targets"};
   // With drives, exponential and linear attention have a closed form.
   if (!problem_.has_target && attention_.kind != Kind::softmax) can.closed_form = this;
   if (reduced_)
@@ -424,13 +424,11 @@ std::vector<Note> Joma::notes() const {
   }
   if (std::isfinite(attention_.highest_exponent))
     notes.push_back(
-        {"some targets are so large, relative to --temperature, that tokens jump to them: rates "
-         "are "
-         "held at e^" +
+        {"some targets are so large, relative to --temperature, that tokens jump to them. Rates "
+         "are held at e^" +
          shortest(two_digits(attention_.highest_exponent)) +
-         ", which changes the time of a jump by less than 2e-8 of it for targets up to 5000 times "
-         "the "
-         "temperature; such tokens have no clock"});
+         ", which changes the time of a jump by a fraction below 2e-8 for targets up to 5000 times "
+         "the temperature; such tokens have no clock"});
   if (attention_.kind == Kind::linear && attention_.offset == 0) {
     std::size_t idle = 0;
     std::size_t stopped = 0;

@@ -122,8 +122,8 @@ POPFLOW_MATH_INLINE Number rate_of(const AttentionNumbers<Number>& of, const Num
   }
 }
 
-/// Magnitude of the terms of w: the error of w is about the rounding of this magnitude plus that of
-/// 1. 0 for linear attention, whose w has the rounding of 1 alone.
+/// Magnitude of the two terms whose difference is w, and whose rounding is the error of w. 0 for
+/// linear attention, whose w is the logarithm of a ratio and has the rounding error of 1.
 template <Form form, class Number>
 POPFLOW_MATH_INLINE Number size_of(const AttentionNumbers<Number>& of, const Number& square,
                                    const Number& reference) {
@@ -150,7 +150,7 @@ struct EntropySums {
   }
 };
 
-/// Terms of one token, whose w is known up to the rounding of `size`, or of 1.
+/// Terms of one token, whose w is known up to the rounding of the larger of `size` and 1.
 template <class Number>
 POPFLOW_MATH_INLINE EntropySums<Number> sums_of_token(const Share<Number>& share,
                                                       const Number& rate,

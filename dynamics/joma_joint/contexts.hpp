@@ -71,7 +71,8 @@ class Contexts {
   [[nodiscard]] bool hold(const SampleKey& key, std::size_t number) const;
   /// Whether the samples of `key` follow those requested last.
   [[nodiscard]] bool precede(const SampleKey& key) const;
-  /// Makes sample(0) sample 0 of the key. Returns false if that was already so.
+  /// Moves to the batch of the key, whose sample 0 sample(0) then returns. Returns false if this
+  /// batch was the current one already.
   bool move_to(const SampleKey& key, std::size_t number);
 
   struct Sample {

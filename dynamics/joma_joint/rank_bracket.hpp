@@ -13,13 +13,13 @@ namespace popflow::joma_joint {
 ///
 /// With q of these as orthonormal columns U, and their orthogonal complement, V V' splits into
 ///   T = U' V V' U,  R = (1 - U U') V V' U
-/// and a remainder of norm at most beta = (s + |V - V_0|_F)^2, where s = |(1 - U U') V_0|_2. Its
-/// first eigenvalue is at least the first eigenvalue mu of T, and at most that of the 2 x 2 matrix
-/// with mu and beta on the diagonal and |R|_F off it (both by the variational principle). Bounds
-/// therefore need products with q vectors only, in one pass over V and V_0.
+/// and a remainder of norm at most beta = (s + |V - V_0|_F)^2, where s = |(1 - U U') V_0|_2. Let mu
+/// be the first eigenvalue of T. By the variational principle, the first eigenvalue of V V' is at
+/// least mu, and at most that of the 2 x 2 matrix with mu and beta on its diagonal and |R|_F off
+/// the diagonal. Bounds therefore need products with q vectors only, in one pass over V and V_0.
 ///
-/// Without it, 1500 steps of the SDE with 200 tokens, classes and nodes take 9% more time, 1000
-/// steps of SGD with 2000 tokens and 100 classes 5% to 8%.
+/// Without this class 1500 steps of the SDE with 200 tokens, classes and nodes take 9% more time,
+/// 1000 steps of SGD with 2000 tokens and 100 classes 5% to 8%.
 class RankBracket {
  public:
   /// Whether bounds are cheaper than the stable rank itself.

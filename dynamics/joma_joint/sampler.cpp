@@ -5,7 +5,8 @@
 namespace popflow::joma_joint {
 namespace {
 
-/// Selects a batch that holds the contexts, or would draw them next: several runs may alternate.
+/// Returns a condition on a batch: that it holds the contexts or would draw them next. With one
+/// batch for each of several runs that take turns, every run finds its own.
 auto with_contexts(const SampleKey& key, std::size_t number) {
   return [&key, number](const auto& one) {
     return one.contexts().hold(key, number) || one.contexts().precede(key);

@@ -23,8 +23,8 @@ class Sampler {
   void add(const Point& at, const SampleKey& key, std::span<const double> weights,
            const Velocity& into) const;
 
-  /// x += h f(x) + the sum of add(), where f is the flow, for dense contexts by a NoisyStep, which
-  /// must support the sizes. Returns false if the step is not possible at this state.
+  /// x += h f(x) + the sum of add(), where f is the flow. Only for dense contexts of sizes that a
+  /// NoisyStep supports. Returns false if the step is not possible at this state.
   bool step(const Point& at, double h, const SampleKey& key, std::span<const double> weights,
             const Velocity& x) const;
 

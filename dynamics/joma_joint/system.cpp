@@ -169,7 +169,7 @@ GroupSpec JomaJoint::problem() const {
 double JomaJoint::default_end() const {
   // A node meets its class with probability p_c, so its time scale is about the number of classes.
   // From small starts the square activation leaves its saddle late. With stationary
-  // backpropagation, whose drive never vanishes, it blows up early.
+  // back-propagation the weights grow without bound: the flow ends earlier, before a blow-up.
   const bool square = variant_.activation == Activation::square;
   const double times =
       variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 10);

@@ -68,8 +68,9 @@ struct Logits {
 /// Logits with the optimal bias b*(e, w), the root of g_0 + g_1 = 0.
 Logits optimal_logits(const Chain& chain, double e, double w);
 
-/// Size of w below which it is frozen, as at 0. The energy contains log|w|, so w is integrated with
-/// relative accuracy however small it becomes; below this value rounding could change its sign.
+/// Bound on |w| below which w is frozen, as at 0. The energy contains log|w|, so w is integrated
+/// with relative accuracy however small it becomes; below this value rounding could change its
+/// sign.
 inline constexpr double kVanishing = 1e-270;
 
 // ---- The loss.

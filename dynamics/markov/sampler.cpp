@@ -123,7 +123,7 @@ const TransitionSampler::Blocks& TransitionSampler::blocks() const {
     };
     constexpr std::size_t kKept = 4;
     static std::mutex mutex;
-    static std::deque<Known> known;  // the most recently used ones
+    static std::deque<Known> known;  // distributions of the last chains
     const std::lock_guard lock(mutex);
     for (const Known& one : known)
       if (one.p == chain_.p && one.q == chain_.q && one.transitions == transitions_)

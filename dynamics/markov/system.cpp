@@ -90,7 +90,6 @@ void Markov::begin_at(Point start) {
   start_ = start;
   limit_ = limit_of(chain_, start_.e, start_.w);
   smallest_w_ = smallest_w_on_way();
-  // A start near the line e = 0 leaves the line only after e has gained digits.
   double end_of_w = smallest_w_;
   double scale_of_w = end_of_w;
   if (free_bias_) {
@@ -99,6 +98,8 @@ void Markov::begin_at(Point start) {
     scale_of_w = std::min(end_of_w, smallest_w_of_free_bias(way));
   }
   w_freezes_ = end_of_w < 10 * kVanishing;
+  // A start near the line e = 0 leaves the line exponentially: errors relative to this small e
+  // decide when.
   shape_.blocks[0].scale = natural_scale(start_.e);
   shape_.blocks[1].scale =
       start_.w == 0 ? 1 : std::min(natural_scale(start_.w), std::clamp(scale_of_w, kSmallest, 1.0));

@@ -52,7 +52,7 @@ class Columns {
   [[nodiscard]] double deviation2() const { return deviation2_; }
 
   [[nodiscard]] Rule rule(Eigen::Index k, const Coupling& coupling, const Moments& m) const;
-  /// Adds column k to the quantities that V sees.
+  /// Adds column k to the quantities on which V depends.
   void add(Eigen::Index k, const Moments& m, Drive& drive) const;
   /// Adds column k to a report; takes |a_k - q_k|^2 and <q_k, a_k - q_k> in addition to the
   /// moments.

@@ -203,8 +203,8 @@ struct WeightsOfColumn {
   double base;
 };
 
-/// Sum of (base + x_i)^2 in four partial sums, in a fixed order. The sums of x and x^2 would lose
-/// all digits of it for weights close to 0.
+/// Sum of (base + x_i)^2 in four partial sums, in a fixed order. Expanding the square into sums of
+/// x and x^2 would lose all digits for weights close to 0.
 double squares_about(const double* x, std::size_t n, double base) {
   constexpr std::size_t kLanes = 4;
   double sum[kLanes] = {};

@@ -109,8 +109,8 @@ Capabilities Scb::capabilities() const {
   const bool staged = training_.two_stage.has_value();
   const bool l1 = training_.l1 > 0;
   const auto why_no_jacobian =
-      "scb has one in --coordinates support and signal with --preconditioner inverse-frequency "
-      "only";
+      "scb has a Jacobian only in --coordinates support and signal with --preconditioner "
+      "inverse-frequency";
   return {
       .gradient_flow = full && !l1 && !staged ? this : nullptr,
       .jacobian = !full && variant_.inverse_frequency ? Capability<popflow::Jacobian>(this)
@@ -130,7 +130,7 @@ Capabilities Scb::capabilities() const {
       .euler_step = full && !variant_.softmax && !active_set_ ? this : nullptr,
       .in_lanes = coordinates_ == Coordinates::signal
                       ? Capability<InLanes>(this)
-                      : Lacking{"only --coordinates signal has them"},
+                      : Lacking{"lanes exist only in --coordinates signal"},
       .no_noise = full ? ""
                        : "with noise only --coordinates full is exact, because noise moves each "
                          "entry separately",

@@ -13,13 +13,13 @@ namespace popflow::scb {
 /// Then small attention weights are set to zero. Stage 2: the flow without the projection and with
 /// l1, until the loss is on a plateau. Then the state rests.
 struct TwoStage {
-  std::optional<double> signal = 0.5;  ///< stage 1 ends when signal_V signal_A reaches this value
-                                       ///< ...
-  std::optional<double> time = {};     ///< ... or at this time; exactly one of the two is set
-  double threshold = 0;                ///< weights below this fraction of a column's sum become 0
-  double plateau_time = 0;             ///< stage 2 ends when during this time (0: it never ends)
-                                       ///< ...
-  double plateau_fall = 0;             ///< ... the loss has not fallen by more than this amount
+  // End of stage 1: signal_V signal_A reaches `signal`, or `time`. Exactly one of the two is set.
+  std::optional<double> signal = 0.5;
+  std::optional<double> time = {};
+  double threshold = 0;  ///< weights below this fraction of a column's sum become 0
+  // End of stage 2: the loss falls by at most plateau_fall within plateau_time (0: never).
+  double plateau_time = 0;
+  double plateau_fall = 0;
 };
 
 /// Method for the l1 term.

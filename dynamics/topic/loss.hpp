@@ -17,9 +17,9 @@ using Values = std::array<S, value_entries>;
 template <class S>
 using Logits = std::array<S, logit_entries>;
 
-/// A number with its derivatives with respect to the state, which has at most 16 numbers in any
-/// variant.
+/// Bound on the size of the state of any variant.
 inline constexpr int largest_state = 16;
+/// A number with its derivatives with respect to the state.
 using Dual = Eigen::AutoDiffScalar<Eigen::Matrix<double, largest_state, 1>>;
 
 inline double plain(double x) { return x; }

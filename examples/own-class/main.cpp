@@ -1,6 +1,6 @@
-// A system of one's own as a subclass of System, for cases in which functions (examples/own-system)
-// do not suffice. The problem comes from a file or is drawn. Runs have outcomes, and the Jacobian
-// and the covariance of samples are known.
+// A program with a user's own system, written as a subclass of System, for cases in which functions
+// (examples/own-system) do not suffice. The problem is drawn or read from a file. The system has
+// outcomes, a Jacobian, and the exact covariance of its samples.
 //
 //   logistic run logistic -o run.h5
 //   logistic run logistic --problem mine.h5 --mode sgd --learning-rate 0.5 --batch-size 8
@@ -27,29 +27,29 @@ using Vector = Eigen::Map<const VectorXd>;
 
 /// Examples and their labels, -1 or 1.
 struct Problem {
-  MatrixXd X;  ///< a column each
-  VectorXd y;
+  MatrixXd X;  ///< inputs x examples
+  VectorXd y;  ///< label of each example
 };
 
-// ---- What is known of a state, and the numbers that are made of it. Whatever has a name and a
-// ---- number is declared together with its function.
+// ---- Observables and events. Each is declared together with the function that computes it.
 
+/// Evaluation of a state, from which observables and events are computed.
 struct Evaluation {
   double loss = 0;
   double least = 0;  ///< min_i y_i w'x_i
-  double wrong = 0;  ///< share of examples on the wrong side
-  double norm = 0;   ///< of w
+  double wrong = 0;  ///< fraction of examples on the wrong side
+  double norm = 0;   ///< |w|
 };
 
 const popflow::BoundTable<popflow::ObservableInfo, Evaluation>& observables() {
   static const popflow::BoundTable<popflow::ObservableInfo, Evaluation> table(
       {{{"loss", "L", "mean over the examples", "equation 1"},
         [](const Evaluation& x) { return x.loss; }},
-       {{"error_rate", "", "share of examples on the wrong side", ""},
+       {{"error_rate", "", "fraction of examples on the wrong side", ""},
         [](const Evaluation& x) { return x.wrong; }},
        {{"margin", "min_i y_i w'x_i/|w|", "signed distance of the nearest example", "theorem 3"},
         [](const Evaluation& x) { return x.least / x.norm; }},
-       {{"norm", "|w|", "grows as log t once all are on their sides", "theorem 3"},
+       {{"norm", "|w|", "norm of w; grows as log t once the examples are separated", "theorem 3"},
         [](const Evaluation& x) { return x.norm; }}});
   return table;
 }
@@ -73,7 +73,7 @@ const popflow::SystemInfo& info() {
         "L(w) = mean_i log(1 + e^(-y_i w'x_i)),  dw/dt = -grad L, from w = init-scale (1, ..., "
         "1).\n"
         "If the data are separable, |w| grows as log t and w/|w| tends to the direction of the\n"
-        "widest margin, as 1/log t.";
+        "widest margin at the rate 1/log t.";
     of.parameters = {
         {.name = "examples",
          .kind = popflow::Kind::integer,
@@ -89,8 +89,8 @@ const popflow::SystemInfo& info() {
         {.name = "gap",
          .kind = popflow::Kind::real,
          .default_text = "0.3",
-         .meaning = "drawn normal examples are moved away from the plane between the labels by "
-                    "this; below 0: across it, so that some change sides",
+         .meaning = "distance by which drawn examples are moved away from the plane between the "
+                    "labels; if negative, towards the plane, so that some change sides",
          .where = {{.option = "problem", .absent = true}}},
         {.name = "init-scale",
          .kind = popflow::Kind::real,
@@ -102,7 +102,7 @@ const popflow::SystemInfo& info() {
     of.observables = observables().infos();
     of.events = events().infos();
     of.outcomes = {{"separated", "all examples are on their sides at the end"},
-                   {"mixed", "some are not"}};
+                   {"mixed", "some examples are on the wrong side at the end"}};
     of.problem = {{"x", {"example", "input"}, "examples; finite"},
                   {"y", {"example"}, "labels; -1 or 1"}};
     of.end = "1000";
@@ -111,8 +111,9 @@ const popflow::SystemInfo& info() {
   return instance;
 }
 
-/// 1/(1 + e^h), and log(1 + e^-h), which do not overflow.
+/// 1/(1 + e^h), without overflow.
 double doubt(double h) { return h > 0 ? std::exp(-h) / (1 + std::exp(-h)) : 1 / (1 + std::exp(h)); }
+/// log(1 + e^-h), without overflow.
 double cost(double h) { return std::max(-h, 0.0) + std::log1p(std::exp(-std::abs(h))); }
 
 class Logistic : public popflow::System,
@@ -125,7 +126,7 @@ class Logistic : public popflow::System,
  public:
   Logistic(Problem problem, double init_scale)
       : X_(std::move(problem.X)), y_(std::move(problem.y)), init_scale_(init_scale) {
-    // Its scale is the size at which weights begin to matter: tolerances are multiples of it.
+    // Absolute tolerances are multiples of the block's scale, 1: weights of this size matter.
     shape_.blocks = {{"w", static_cast<std::size_t>(X_.rows()), 1}};
     shape_.dimensions = {
         popflow::dimension(info(), "input", static_cast<std::size_t>(X_.rows())),
@@ -187,7 +188,7 @@ class Logistic : public popflow::System,
   }
   void add_sampled(StateView w, double /*t*/, const popflow::SampleKey& key,
                    std::span<const double> weights, std::span<double> out) const override {
-    // All gradients are at w, which `out` may be.
+    // Summed in a buffer, because `out` may be w itself, at which all gradients are taken.
     const auto work = work_.borrow();
     VectorXd& sum = work->sum;
     sum.setZero(X_.rows());
@@ -209,8 +210,8 @@ class Logistic : public popflow::System,
   }
 
  private:
-  /// Working space. Runs of an ensemble call these functions at the same time: each call borrows
-  /// one of its own.
+  /// Scratch memory. The runs of an ensemble call the functions above at the same time, so each
+  /// call borrows its own.
   struct Work {
     VectorXd h, numbers, sum;
   };
@@ -237,8 +238,9 @@ class Logistic : public popflow::System,
   mutable popflow::ScratchPool<Work> work_;
 };
 
-// ---- How a problem is made: from words, or from words and a file.
+// ---- Problems, drawn or read from a file.
 
+/// Draws a problem according to the parameters.
 Problem draw(const popflow::Ingredients& from) {
   popflow::RandomStream random(from.setting.problem_seed, popflow::Purpose::problem);
   Problem problem{MatrixXd(from.own.integer("inputs"), from.own.integer("examples")), {}};
@@ -248,6 +250,7 @@ Problem draw(const popflow::Ingredients& from) {
   return problem;
 }
 
+/// Reads a problem from its file, and resolves the sizes into the parameters.
 Problem read(const popflow::Ingredients& from) {
   const std::string& path = *from.setting.problem;
   const popflow::ProblemFile file(path, {"x"});

@@ -1,4 +1,4 @@
-// A system of one's own, in a program of its own: everything that popflow does, done with it.
+// A program with a user's own system, made of functions. All commands of popflow work with it.
 //
 //   product run product -o run.h5
 //   product compare product --learning-rate 0.05 --batch-size 4
@@ -14,7 +14,7 @@ namespace {
 
 using State = std::span<const double>;
 
-// For one problem or for many side by side, whose parameter of[0] is the slope.
+// Formulas for a single problem or for many side by side (SIMD lanes); of[0] is the slope.
 constexpr auto learn = [](auto of, auto x, auto dxdt) {
   const auto error = of[0] - x[0] * x[1];
   dxdt[0] = x[1] * error;
@@ -39,7 +39,7 @@ popflow::Functions product(const popflow::Parameters& own, const popflow::Settin
     return 0.5 * (std::pow(slope - x[0] * x[1], 2) + noise * noise);
   };
   f.observables = {
-      {"product", "slope that the network has", [](State x, double) { return x[0] * x[1]; }}};
+      {"product", "slope of the network, a b", [](State x, double) { return x[0] * x[1]; }}};
   f.invariants = {
       {"balance", "a^2 - b^2", [](State x, double) { return x[0] * x[0] - x[1] * x[1]; }}};
   f.events = {{"half", "half of the slope is learned",
@@ -66,7 +66,7 @@ popflow::FunctionSystem product_system() {
                          {.name = "label-noise",
                           .kind = popflow::Kind::real,
                           .default_text = "0.1",
-                          .meaning = "noise of its answers",
+                          .meaning = "standard deviation of the label noise",
                           .range = {.low = 0}},
                          {"a0", popflow::Kind::real, "0.5", "start of a"},
                          {"b0", popflow::Kind::real, "0.1", "start of b"}},

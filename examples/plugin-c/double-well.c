@@ -4,7 +4,7 @@
  *   popflow run ./double-well.so --tilt 0.1
  *   popflow verify ./double-well.so
  *
- * A sample is a random tilt xi: its loss is (x^2 - 1)^2 / 4 - (tilt + scatter xi) x, xi normal. */
+ * A sample is a standard normal xi; its loss is (x^2 - 1)^2 / 4 - (tilt + scatter xi) x. */
 
 #include <popflow/plugin.h>
 #include <stdlib.h>

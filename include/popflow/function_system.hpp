@@ -119,11 +119,11 @@ struct Functions {
   std::function<void(std::span<const double> x, double t, const SampleKey& key,
                      std::span<const double> weights, std::span<double> out)>
       samples = {};
-  /// Writes the covariance of the samples' vectors, row-major. Without samples: of the noise that
-  /// the SDE adds to the right-hand side, in the units of a single sample's vector.
+  /// Writes the covariance of the samples' vectors, row-major. Without samples, writes that of the
+  /// noise in the SDE, for a learning rate and a batch size of 1.
   std::function<void(std::span<const double> x, double t, std::span<double> c)> covariance = {};
-  /// A finite set of samples. Of the functions `rhs`, `loss`, `sample`, `samples` and `covariance`,
-  /// those left empty follow from the set; the covariance only for states of up to
+  /// A finite set of samples. The functions `rhs`, `loss`, `samples` and `covariance` that are left
+  /// empty follow from the set; the covariance does so only for states of up to
   /// kLargestOfCovariance entries.
   struct FiniteData {
     std::size_t samples = 0;
@@ -152,10 +152,10 @@ struct Functions {
   std::function<std::string(std::span<const double> x, double t)> outcome = {};
   /// Reason why these coordinates allow no noise; empty if they do.
   std::string no_noise = {};
-  /// Reason why the observables differ from those of the flow. For a state that is used only with
-  /// noise or sampled training, not for the flow.
+  /// Shape::approximation: reason why the observables differ from those in unreduced coordinates
+  /// or, for the state of noisy runs and sampled training, from those of the flow.
   std::string approximation = {};
-  /// As in Capabilities.
+  /// Capabilities::common_values
   bool common_values = false;
   std::vector<Note> notes = {};  ///< shown at the start of a run
 
@@ -174,7 +174,8 @@ struct Functions {
   std::optional<Lanes> lanes = {};
 };
 
-/// Right-hand side of one problem from the formula that in_lanes() takes for many.
+/// Right-hand side of a single problem, from a formula that in_lanes() can also use for many
+/// problems.
 template <class Formula>
 Functions::Vector alone(Formula formula, std::vector<double> of) {
   return [formula, of = std::move(of)](std::span<const double> x, double /*t*/,
@@ -183,7 +184,7 @@ Functions::Vector alone(Formula formula, std::vector<double> of) {
   };
 }
 
-/// First number written by the formula, for one problem, such as the value of an event.
+/// First number that the formula writes for a single problem, such as the value of its event.
 template <class Formula>
 Functions::Value value_alone(Formula formula, std::vector<double> of) {
   return [formula, of = std::move(of)](std::span<const double> x, double /*t*/) {

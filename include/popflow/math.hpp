@@ -15,11 +15,13 @@
 /// between versions, and between machines with and without fused multiply-adds.)
 ///
 /// `math::exp(x)` takes a double, a Pack, or any number class with its own function exp(), found by
-/// argument-dependent lookup; so do the other functions here and those of math/choice.hpp, which a
-/// formula calls where code for doubles alone would branch. exp, expm1, log, log1p, tanh, erf, pow
-/// and hypot are within 1 unit in the last place, sqrt is rounded correctly; erfc, sinh, cosh,
-/// asinh, logistic and softplus are within 3. All must be compiled with -ffp-contract=off, which
-/// CMake's popflow_add_program() sets.
+/// argument-dependent lookup. The other functions here take the same types, as do those of
+/// math/choice.hpp, which a formula calls where code for doubles alone would branch.
+///
+/// sqrt is rounded correctly; exp, expm1, log, log1p, tanh, erf, pow and hypot are within 1 unit in
+/// the last place; erfc, sinh, cosh, asinh, logistic and softplus are within 3. Code that calls
+/// these functions must be compiled with -ffp-contract=off, which CMake's popflow_add_program()
+/// sets.
 namespace popflow::math {
 
 using std::sqrt;

@@ -61,7 +61,7 @@ POPFLOW_MATH_INLINE void multiply_by(std::size_t rows, std::size_t depth, std::s
     BasicPack<4>* out) {
   multiply_by<3>(rows, depth, packs, a, b, out);
 }
-/// Uses AVX2: processors that split instructions of AVX-512 in two multiply faster by it.
+/// Uses AVX2, because processors that split AVX-512 instructions in two multiply faster with AVX2.
 inline void multiply(std::size_t rows, std::size_t depth, std::size_t packs, const Strided& a,
                      const BasicPack<8>* b, BasicPack<8>* out) {
   multiply(rows, depth, packs, a, reinterpret_cast<const BasicPack<4>*>(b),

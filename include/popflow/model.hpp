@@ -34,12 +34,17 @@
 /// and functions, templates over the number N, of the parameters p, the state x, a sample s, and
 /// l = {loss at x, loss at the start}:
 ///
-///     start(p, x);              weights(p, q);    // of the nodes, to be normalised
-///     sample(p, x, s, out);     // minus the gradient of the sample's loss, then the loss
-///     population(p, x, out);    // same for the population, if nodes is 0; without a loss: the
-///     rate observe(p, x, l, out);    event(p, x, l, out); constant(p, l, out);      derive(p, x,
-///     l, out); draw(p, random, s);       // draws a sample, if the nodes are not the population
-///     jacobian(p, x, s, out);   // derivative of sample() or population() by the state, row-major
+///     start(p, x);
+///     weights(p, q);          // of the nodes, to be normalised
+///     sample(p, x, s, out);   // minus the gradient of the sample's loss, then the loss
+///     population(p, x, out);  // if nodes is 0: minus the gradient of the population loss, then
+///                             // the loss; without a loss: dx/dt
+///     observe(p, x, l, out);
+///     event(p, x, l, out);
+///     constant(p, l, out);
+///     derive(p, x, l, out);
+///     draw(p, random, s);     // draws a sample, if the nodes are not the population
+///     jacobian(p, x, s, out); // derivative of sample() or population() by the state, row-major
 namespace popflow::model {
 
 /// Applies a function of doubles to each lane.
@@ -111,8 +116,8 @@ POPFLOW_MATH_INLINE N truth(const Condition& condition) {
   return math::select(condition, N(1.0), N(0.0));
 }
 
-// Runs a part of a formula, compiled once for each number and the instruction set that belongs to
-// it: gcc takes far longer for one long function than for several short ones.
+// Runs a part of a formula, compiled once for each number type and its instruction set: gcc takes
+// far longer for one long function than for several short ones.
 template <class Part, class... Rest>
 [[gnu::noinline, gnu::flatten]] void isolated(const double* p, Rest... rest) {
   Part::compute(p, rest...);
@@ -147,9 +152,9 @@ struct Defaults {
   static constexpr std::size_t chosen = 0;  ///< size of a finite set whose samples can be chosen
   /// Whether s ends with the training step, the epoch, the learning rate and the batch size.
   static constexpr bool uses_step = false;
-  /// With matrices: batch(p, x, s, q, packs, space, out, loss) adds the directions of `packs` packs
-  /// of samples with weights q; batch_beside + packs * batch_each packs of space; the population
-  /// goes batch_packs packs at a time.
+  /// Whether the formulas keep matrices. If so, batch(p, x, s, q, packs, space, out, loss) adds the
+  /// directions of `packs` packs of samples, with the weights q. `space` has room for batch_beside
+  /// + packs * batch_each packs. The population is summed batch_packs packs at a time.
   static constexpr bool in_matrices = false;
   static constexpr std::size_t batch_packs = 1, batch_each = 0, batch_beside = 0;
   static constexpr bool has_means = false;  ///< mean(p, x, s, out) replaces sample() in sums
@@ -238,7 +243,7 @@ struct Problem {
   [[nodiscard]] const double* node() const {
     return own_nodes.empty() ? Formulas::node : own_nodes.data();
   }
-  std::vector<double> of;    ///< numbers that lanes know: p, weight, start_loss
+  std::vector<double> of;    ///< parameters of lanes: p, weight, start_loss
   std::vector<Row> batches;  ///< with matrices: the nodes and their weights, in rows of packs
 };
 

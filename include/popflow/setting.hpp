@@ -18,9 +18,11 @@ struct UpdateRule;
 
 /// Moments of the optimizer that trained a state.
 struct OptimizerState {
-  const UpdateRule* rule = nullptr;  ///< null: plain SGD, which has none
-  std::vector<double> moments;  ///< m, then u, an entry for each of the state's; m without SVAG
-  double steps = 0;             ///< number of training steps over which they were accumulated
+  const UpdateRule* rule = nullptr;  ///< null: plain SGD, which has no moments
+  /// First moments m, then second moments u if the rule has them; each as long as the state. The
+  /// random part that SVAG adds to m is left out.
+  std::vector<double> moments;
+  double steps = 0;  ///< number of training steps over which the moments were accumulated
 };
 
 /// Last state of another run of the same system, from which `--init-from` starts.

@@ -20,7 +20,7 @@ class StateView : public std::span<const double> {
   template <std::ranges::contiguous_range Numbers>
   requires(!std::derived_from<std::remove_cvref_t<Numbers>, StateView> &&
            std::convertible_to<Numbers&&, std::span<const double>>)
-      StateView(Numbers&& numbers,  // NOLINT: any holder of doubles is one; copies are left alone
+      StateView(Numbers&& numbers,  // NOLINT: implicit by design; copies use the copy constructor
                 std::span<const double> in_regime = {})
       : std::span<const double>(std::forward<Numbers>(numbers)), regime(in_regime) {}
 

@@ -371,7 +371,7 @@ void send_trouble(Ranks& ranks, const std::exception_ptr& trouble) {
     sentence = error.what();
   } catch (const std::exception& error) {
     sentence = error.what();
-  } catch (...) {  // that is the sentence
+  } catch (...) {  // keeps the default sentence
   }
   for (const char c : sentence) numbers.push_back(static_cast<unsigned char>(c));
   ranks.send(0, kFailed, numbers);

@@ -10,9 +10,9 @@
 
 namespace popflow {
 
-/// While it exists, SIGINT, SIGTERM and SIGHUP are recorded instead of ending the program. (SIGHUP
-/// stays ignored if it was ignored when the program began.) A second signal, more than a second
-/// later, ends the program as usual. The destructor restores the former handlers.
+/// Records SIGINT, SIGTERM and SIGHUP, as long as it exists, instead of letting them end the
+/// program. (SIGHUP stays ignored if it was ignored when the program began.) A second signal, more
+/// than a second later, ends the program as usual. The destructor restores the former handlers.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -145,9 +145,8 @@ GroupSpec parameters_group(const RunConfig& config) {
   for (const Parameters* parameters : {&config.own, &config.options}) {
     const Parameters defaults(parameters->table());
     for (const Parameter& parameter : parameters->table()) {
-      if (parameter.name == "config")
-        continue;  // its values are recorded; the name belongs to the
-                   // text
+      // The values of the configuration file are recorded instead of its name.
+      if (parameter.name == "config") continue;
       // The choice of `auto` is recorded like any value, but not as given by the user. A run that
       // is repeated from its file, and so names the choice, is the same run.
       const bool chosen_by_auto =

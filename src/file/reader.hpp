@@ -51,8 +51,8 @@ class Reader {
   /// Returns "the file 'PATH': SENTENCE".
   [[nodiscard]] InputError error(const std::string& sentence) const;
 
-  /// Runs `action`, and turns into a sentence about `name` failures of the library and sizes beyond
-  /// all memory, which a damaged file may declare.
+  /// Runs `action`. Turns failures of the library, and sizes beyond all memory (which a damaged
+  /// file may declare), into InputErrors about the object `name`.
   template <class Action>
   auto guarded(const std::string& name, Action action) const {
     try {

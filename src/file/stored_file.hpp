@@ -31,8 +31,8 @@ class StoredFile {
   /// Returns the number of elements of a variable; `name` is its path in the file.
   [[nodiscard]] std::size_t size(const std::string& name) const;
 
-  /// Reads elements [first, first + count) of a variable, row-major, with bytes_of() its type each.
-  /// Throws InputError if the file has become shorter.
+  /// Reads elements [first, first + count) of a variable, row-major. Each element takes bytes_of()
+  /// bytes. Throws InputError if the file has become shorter.
   void read(const std::string& name, std::size_t first, std::size_t count, void* out) const;
 
   /// Returns all of a variable of whole numbers. Throws InputError unless there are `count`.

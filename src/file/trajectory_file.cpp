@@ -48,7 +48,8 @@ Handle open_for_changes(const std::string& name, int descriptor) {
   return file;
 }
 
-/// Adds the name of the attribute that `action` is about if the file is the reason for its failure.
+/// Runs `action` on an attribute. If the file is the reason for a failure, adds the attribute's
+/// name to the message.
 template <class Action>
 void about(const TrajectoryFile::AttributeChange& change, Action action) {
   try {

@@ -61,10 +61,8 @@ void EventWatch::cross(std::size_t event, StateView x, double time, Values value
   if (prominence_[event] == 0) return fire(event, time, x, time, values);
   Watch& watch = watches_[event];
   watch.time = time;
-  watch.value = std::max(values[event], std::numeric_limits<double>::min());  // positive, because
-                                                                              // the event function
-                                                                              // has just changed
-                                                                              // its sign here
+  // Positive, because the event function has just changed its sign here.
+  watch.value = std::max(values[event], std::numeric_limits<double>::min());
   const double here = height(event, x, time);
   if (!std::isfinite(here) || (watch.candidate >= 0 && !(here < watch.height))) return;
   watch.candidate = time;

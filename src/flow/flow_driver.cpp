@@ -190,9 +190,8 @@ Outcome FlowDriver::advance_to(double target) {
                : to_switch_ ? *to_switch_
                             : control.step(stop, adaptive && !in_->stepper->falls_short());
     const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
-    if (trial.length < h)
-      to_stop_.reset();  // the step was shortened: find_stop() looks at it
-                         // again
+    // If the step was shortened, find_stop() examines it again.
+    if (trial.length < h) to_stop_.reset();
     h = std::min(h, trial.length);
     const FineTime<double> there = control.end(h, stop);
     const double t_new = there.now();

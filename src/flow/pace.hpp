@@ -9,7 +9,7 @@
 namespace popflow {
 
 /// Estimates the number of steps that a flow still needs, so that a run whose end is out of reach
-/// stops early. Without it, an explicit method on a stiff problem would run for days.
+/// stops early. Without this estimate, an explicit method on a stiff problem would run for days.
 ///
 /// The estimate uses the last 100 000 steps, in five equal blocks, and extrapolates the growth of
 /// the pace over the blocks. Short stiff phases do not mislead it: they take fewer steps, or speed

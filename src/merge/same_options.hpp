@@ -18,8 +18,8 @@ struct RecordedOptions {
 /// Reads the lines of a configuration.
 RecordedOptions recorded_options(const std::string& path, const std::string& config);
 
-/// Throws InputError that names an option in which two files differ, unless they may differ in it.
-/// `rule` ends the sentence.
+/// Throws InputError that names an option in which two files differ, unless `may_differ` allows
+/// this option to differ. `rule` ends the sentence.
 void require_same_options(const RecordedOptions& first, const RecordedOptions& other,
                           const std::function<bool(const std::string&)>& may_differ,
                           const std::string& rule);

@@ -159,7 +159,8 @@ Schedule extend_schedule(const Schedule& schedule, const Spacing& spacing, doubl
 
 void describe_schedule(const Schedule& schedule, double step, Parameters& options) {
   options.resolve("t-end", schedule.back());
-  options.unset("steps");  // these follow from the end, and are recorded if the end is one of them
+  // The end determines the number of steps, if time is counted in steps.
+  options.unset("steps");
   if (step > 0)
     options.resolve("steps", static_cast<std::int64_t>(std::round(schedule.back() / step)));
   if (!options.has("save-at")) {

@@ -226,7 +226,7 @@ std::string picture_of_run(const DataFile& file, const PictureOptions& options, 
   const std::vector<std::string> names = observables_of(file, "");
   const std::vector<std::string> all = along_time(file);
   if (names.empty() && file.text_attribute("", "state_fields"))
-    throw InputError("'" + file.path() + "' records no observables, of which pictures are drawn");
+    throw InputError("'" + file.path() + "' records no observables; a picture needs at least one");
   if (names.empty()) throw InputError("'" + file.path() + "' is not a file of a popflow run");
   for (const std::string& name : options.observables)
     options::require_one_of("--observable", name, all);

@@ -394,7 +394,7 @@ void require_functions(const Library& library) {
   require(table.lane_rate != nullptr, table.lane_parameters != nullptr, "lane_parameters");
 }
 
-/// Table of a library, at `own` if the library's is of version 1, which ends earlier.
+/// Returns the table of a library. A table of version 1 has fewer members and is copied to `own`.
 const popflow_table* current(const popflow_table* given, popflow_table& own,
                              const std::string& path) {
   constexpr std::uint32_t kFirst = offsetof(popflow_table, finals);

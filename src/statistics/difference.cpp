@@ -62,7 +62,7 @@ struct Reach {
 
 /// Returns the smaller of two estimates of the half-width. The first is the bootstrap's quantile of
 /// the largest z over time. The second is the quantile of Gaussian paths plus the excess of the
-/// bootstrap over Student's t at a single time. `beyond` is the largest |z| without its allowance.
+/// bootstrap over Student's t at a single time. `beyond` is the largest |z| less its allowance.
 ///
 /// The first estimate is up to twice too large for a few runs: resampling gives few distinct draws,
 /// some of which hardly scatter at some time. The second scales the excess from a single time to
@@ -131,9 +131,8 @@ Difference difference(const Paths& first, const Paths& second, double level, std
     observed = std::max(observed, std::abs(d.z[t]));
     beyond_allowance = std::max(beyond_allowance, std::abs(d.z[t]) - wider[t]);
   }
-  // Half-widths in standard errors, with and without the allowance.
-  Reach own;
-  double least = 0;
+  Reach own;         // half-widths without the allowance, in standard errors
+  double least = 0;  // lower bound on the half-width with the allowance
   if (first.exact || second.exact) {
     const Paths& noisy = first.exact ? second : first;
     Centred from_mean;

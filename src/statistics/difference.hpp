@@ -24,21 +24,23 @@ struct Difference {
 };
 
 /// Compares two rungs. On each side the simultaneous band is exceeded with probability (1 -
-/// level)/2. Its multiplier is the larger one-sided quantile of max z and max -z in the studentised
-/// bootstrap, but at least Student's quantile. The bootstrap redraws runs within each rung, which
-/// accounts for skewed distributions such as losses.
+/// level)/2. Its half-width, in standard errors, is the smaller of two estimates:
 ///
-/// A second estimate is the quantile of Gaussian paths over all times, widened by the excess of the
-/// bootstrap over Student's quantile at a single time. The smaller of the two estimates is used. An
-/// allowance is added for skewness that a sample may not show: of order 1/n for one rung against
-/// exact values, zero for equal numbers of runs of equal variance. With unequal numbers of runs the
-/// multiplier is at least that of runs drawn from both rungs together.
+/// - the larger one-sided quantile of max z and max -z over time in the studentised bootstrap,
+///   which redraws runs within each rung and so accounts for skewed distributions such as losses
+/// - the quantile of Gaussian paths over all times, widened by the excess of the bootstrap over
+///   Student's quantile at a single time
 ///
-/// The p-value of one rung against exact values comes from the same bootstrap. For two rungs with
-/// randomness it comes from a permutation test on max |z|. The test is exact for any number of runs
-/// if the two distributions are equal; it is studentised, and therefore asymptotically valid if
-/// only the means are equal. With unequal numbers of runs the p-value is at least that of the
-/// bootstrap.
+/// An allowance is added for skewness that a sample may not show. In standard errors it is of order
+/// 1/n for one rung against exact values, and zero for equal numbers of runs of equal variance. The
+/// result is at least Student's quantile. With unequal numbers of runs it is also at least the
+/// smaller estimate for runs drawn from both rungs together.
+///
+/// The p-value of one rung against exact values comes from the same two estimates. For two rungs
+/// with randomness it comes from a permutation test on max |z|. The test is exact for any number of
+/// runs if the two distributions are equal. The test is studentised, and therefore asymptotically
+/// valid if only the means are equal. With unequal numbers of runs the p-value is at least that of
+/// the two estimates.
 ///
 /// Two exact rungs have a difference without error. Times at which a difference and its error are
 /// both within kRounding of the means are ignored. Example: all runs start at the same point, which

@@ -177,13 +177,13 @@ def test_a_single_flow_takes_the_steppers_unless_told():
 def test_where_there_are_no_lanes():
     check_refused("run", {
         ("scb", "--kernel", "lanes"):
-            "--kernel lanes: no SIMD lanes exist for the flow of scb (only --coordinates signal has them); use auto",
+            "--kernel lanes: no SIMD lanes exist for the flow of scb (lanes exist only in --coordinates signal); use auto",
         ("deep-linear", "--layers", 8, "--kernel", "lanes"):
-            "the flow of deep-linear (they hold states of up to 64 numbers, and this has 72)",
+            "the flow of deep-linear (lanes hold states of up to 64 numbers; this state has 72)",
         ("joma", "--tokens", 33, "--kernel", "lanes"):
-            "the flow of joma (they pay for up to 32 tokens, and 256 targets)",
+            "the flow of joma (lanes pay off for up to 32 tokens and 256 targets)",
         ("joma", "--coordinates", "full", "--kernel", "lanes"):
-            "the flow of joma (only --coordinates reduced has them)",
+            "the flow of joma (lanes exist only in --coordinates reduced)",
         ("topic", "--kernel", "lanes"): "--kernel lanes: no SIMD lanes exist for the flow of topic; use auto",
         ("markov", "--kernel", "lanes", "--method", "rk4", "--dt", 0.1):
             "the flow of markov with this --method",
