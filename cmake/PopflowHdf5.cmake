@@ -6,7 +6,7 @@
 # may link their own HDF5.
 
 set(POPFLOW_STATIC_HDF5 "AUTO" CACHE STRING
-    "The program contains HDF5: ON, OFF, or AUTO: if there is a static one")
+    "Link HDF5 statically into the program: ON, OFF, or AUTO (if a static HDF5 is found)")
 set_property(CACHE POPFLOW_STATIC_HDF5 PROPERTY STRINGS AUTO ON OFF)
 
 add_library(popflow_hdf5_shared INTERFACE)
@@ -25,7 +25,7 @@ if(POPFLOW_STATIC_HDF5 AND NOT BUILD_SHARED_LIBS)  # else the library links HDF5
   # millisecond at every start. libcurl and libcrypto are for files on the web only.
   set(shared_compression ${HDF5_C_LIBRARY_sz} ${HDF5_C_LIBRARY_z})
   list(TRANSFORM shared_compression REPLACE "\\.so$" ".a" OUTPUT_VARIABLE static_compression)
-  find_library(POPFLOW_AEC_ARCHIVE libaec.a DOC "What a static libsz stands on")
+  find_library(POPFLOW_AEC_ARCHIVE libaec.a DOC "Static libaec, which a static libsz needs")
   mark_as_advanced(POPFLOW_AEC_ARCHIVE)
   if(POPFLOW_AEC_ARCHIVE)
     list(APPEND static_compression "${POPFLOW_AEC_ARCHIVE}")
@@ -48,7 +48,7 @@ if(POPFLOW_STATIC_HDF5 AND NOT BUILD_SHARED_LIBS)  # else the library links HDF5
   endforeach()
   if(NOT POPFLOW_HAVE_STATIC_HDF5 AND NOT POPFLOW_STATIC_HDF5 STREQUAL "AUTO")
     message(FATAL_ERROR "POPFLOW_STATIC_HDF5 is ${POPFLOW_STATIC_HDF5}, but nothing links with "
-                        "${archives}: AUTO or OFF takes the shared HDF5")
+                        "${archives}; AUTO or OFF uses the shared HDF5")
   endif()
 endif()
 

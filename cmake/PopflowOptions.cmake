@@ -11,7 +11,7 @@ target_compile_options(popflow_options INTERFACE ${POPFLOW_NUMERICS_FLAGS})
 target_compile_options(popflow_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   "$<$<BOOL:${POPFLOW_WERROR}>:-Werror>")
-# False warnings of gcc 12 about overlapping copies in std::string's operator+ (its bugs 105329 and
+# False warnings of gcc 12 about overlapping copies in std::string's operator+ (gcc bugs 105329 and
 # 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(popflow_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
@@ -26,9 +26,9 @@ if(POPFLOW_SANITIZE)
   if(NOT POPFLOW_SANITIZE MATCHES "thread")
     list(APPEND POPFLOW_SANITIZE_FLAGS -fno-sanitize-recover=all)
   endif()
-  # Left out, as they took a quarter of the build: checks whose errors crash under the address
-  # sanitizer anyway (null pointers, objects too small, pointers out of range), need casts that this
-  # code does not have (vptr), or crash by themselves on x86 (alignment of vector loads).
+  # Some checks are left out, because they took a quarter of the build time. Their errors crash under
+  # the address sanitizer anyway (null pointers, objects too small, pointers out of range), need casts
+  # that this code does not have (vptr), or crash by themselves on x86 (alignment of vector loads).
   if(POPFLOW_SANITIZE MATCHES "address.*undefined")
     list(APPEND POPFLOW_SANITIZE_FLAGS
       -fno-sanitize=null,object-size,vptr,pointer-overflow,alignment)

@@ -211,8 +211,8 @@ double imbalance(const Network<double>& net) {
 /// by dw/dt = s w^(L - 1).
 double plateau(double strength, double layers, double scale) {
   const double growth =
-      std::max(0.0, math::log(strength) / layers - math::log(scale));  // logarithm of the
-                                                                       // growth factor
+      // Logarithm of the growth factor.
+      std::max(0.0, math::log(strength) / layers - math::log(scale));
   const double way = layers == 2 ? growth : -math::expm1((2 - layers) * growth) / (layers - 2);
   return way / math::pow(scale, layers - 2);
 }

@@ -428,8 +428,8 @@ SystemInfo noisy_info(const FunctionSystem& of) {
 struct Described {
   FunctionSystem system;
   SystemInfo info;
-  std::exception_ptr failed = nullptr;  ///< exception for the default parameters, which the tables
-                                        ///< need
+  /// Exception for the default parameters, from which the tables are made.
+  std::exception_ptr failed = nullptr;
 
   explicit Described(const FunctionSystem& of) : system(of) {
     try {
@@ -483,8 +483,8 @@ auto of_system(const SystemInfo& info, const char* what, const std::string& name
       [&] {
         try {
           return call();
-        } catch (const Error& error) {  // the options were valid, so the error belongs to the
-                                        // system
+        } catch (const Error& error) {
+          // The options were valid, so the error belongs to the system.
           throw SystemError(begin() + ": " + error.what());
         }
       },

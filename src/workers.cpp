@@ -90,8 +90,8 @@ struct Workers::Impl {
   std::mutex mutex;
   std::exception_ptr error;
   // Written for each job, so kept apart from the data that all threads read.
-  alignas(64) std::atomic<std::uint32_t> job{0};   ///< number of the job; sleeping threads wait on
-                                                   ///< it
+  /// Number of the job, on which sleeping threads wait.
+  alignas(64) std::atomic<std::uint32_t> job{0};
   std::atomic<bool> busy{false};                   ///< whether a job is running
   alignas(64) std::atomic<std::uint32_t> left{0};  ///< number of unfinished tasks of the job
 

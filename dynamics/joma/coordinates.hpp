@@ -15,9 +15,9 @@ namespace popflow::joma {
 /// nodes of a token, because they share its attention.
 struct Start {
   Matrix v0;
-  bool standard = true;  ///< whether all entries equal --init, so that the file need not contain
-                         ///< them
-  Matrix ahead;          ///< mu - v0 (target) or Delta (drive)
+  /// Whether all entries equal --init. If so, the file need not contain them.
+  bool standard = true;
+  Matrix ahead;  ///< mu - v0 (target) or Delta (drive)
 };
 
 /// A token's line in the space of its nodes: S_l = (along + length E)^2 + across.

@@ -35,12 +35,12 @@ class ContextLaw {
   /// Scratch memory for one context.
   struct Draft {
     std::uint32_t of_class = 0;
-    std::vector<std::int64_t> times;     ///< count of each token; zero between contexts
-    std::vector<std::uint32_t> present;  ///< distinct tokens; in drawing order unless contexts are
-                                         ///< dense
-    std::vector<std::uint32_t> words;    ///< random bits
-    std::vector<std::uint32_t> drawn;    ///< tokens in the order in which they are drawn
-    std::vector<std::uint32_t> counts;   ///< for dense contexts; zero between them
+    std::vector<std::int64_t> times;  ///< count of each token; zero between contexts
+    /// Distinct tokens; in drawing order unless contexts are dense.
+    std::vector<std::uint32_t> present;
+    std::vector<std::uint32_t> words;   ///< random bits
+    std::vector<std::uint32_t> drawn;   ///< tokens in the order in which they are drawn
+    std::vector<std::uint32_t> counts;  ///< for dense contexts; zero between them
   };
   /// Draws sample i of the key: its class, its tokens and their counts, which the caller must reset
   /// to zero.
@@ -57,8 +57,9 @@ class ContextLaw {
   Eigen::Index M_;
   DiscreteDistribution classes_;
   std::vector<DiscreteDistribution> tokens_;  ///< per class; empty if contexts are long
-  Eigen::MatrixXd conditional_;  ///< of x_c: a token's share of the probability of this and all
-                                 ///< later tokens
+  /// For each token and class: the token's share of the probability, under x_c, of this and all
+  /// later tokens.
+  Eigen::MatrixXd conditional_;
 };
 
 /// Contexts of a batch, kept while the same batch is requested (for example by noise along one

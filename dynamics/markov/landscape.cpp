@@ -63,8 +63,8 @@ double root(F&& f, double at_0, double end) {
   if (at_end == 0) return end;
   const bool above = at_0 > 0;
   if (above == (at_end > 0))
-    return std::abs(at_0) < std::abs(at_end) ? 0 : end;  // no change of sign,
-                                                         // because of rounding
+    // Without a change of sign, because of rounding, one end is the root.
+    return std::abs(at_0) < std::abs(at_end) ? 0 : end;
   return newton_root(f, 0, end, above, 0);
 }
 

@@ -24,8 +24,8 @@ enum class Coordinates { full, support, signal };
 /// Start of the flow: V0, and the attention's section of the state if it is not uniform.
 struct Start {
   Eigen::MatrixXd V0;
-  bool standard = true;  ///< whether the start is mu 1' or 11'/N, so that the file need not contain
-                         ///< it
+  /// Whether the start is mu 1' or 11'/N. If so, the file need not contain it.
+  bool standard = true;
   std::vector<double> attention = {};
   /// tr(V' P Sigma)/K_P of the pretrained V from which V0 was made, if any.
   std::optional<double> correlation = {};

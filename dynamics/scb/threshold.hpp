@@ -65,9 +65,9 @@ double sum_keeping_shift(double by, const Each& each) {
 
 /// Effect of setting a column's small weights to zero.
 struct Sparsifier {
-  double bound = 0;    ///< weights of at least this size are kept
-  double sum = 0;      ///< sum of the weights that are kept, by which the column is divided; 0:
-                       ///< none is kept
+  double bound = 0;  ///< weights of at least this size are kept
+  /// Sum of the weights that are kept, by which the column is divided; 0: none is kept.
+  double sum = 0;
   double weights = 0;  ///< number of weights that are kept
   bool without = false;
 

@@ -29,8 +29,8 @@ class FlowDriver : public Driver {
     double rtol = 1e-8;
     double atol = 1e-10;  ///< multiplied by each block's scale
     ErrorNorm error_norm = ErrorNorm::largest;
-    std::optional<double> dt = {};         ///< fixed or first step; fixed steps and proximal terms
-                                           ///< need it
+    /// Fixed or first step. Methods with fixed steps and proximal terms need it.
+    std::optional<double> dt = {};
     std::optional<double> max_step = {};   ///< longest adaptive step; unset: that of Capabilities
     std::int64_t max_steps = 100'000'000;  ///< accepted and rejected steps together
     std::optional<double> steady_tolerance = {};  ///< stop when steady

@@ -160,9 +160,9 @@ struct SystemInfo {
   /// Options under which the flow follows raw gradients, without preconditioner and projection.
   /// Empty: no option changes this.
   std::vector<OptionSetting> raw_gradients = {};
-  std::vector<Alternatives> alternatives = {};  ///< among the system's own options and those of
-                                                ///< `run`
-  std::vector<RungInfo> rungs = {};             ///< in addition to the rungs of every system
+  /// Alternatives among the system's own options and those of `run`.
+  std::vector<Alternatives> alternatives = {};
+  std::vector<RungInfo> rungs = {};  ///< in addition to the rungs of every system
   /// Panels of the figures of its runs, the most important first; empty: one panel for each
   /// observable. Panels are separated by semicolons: names of observables that share a panel, or of
   /// a field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters to

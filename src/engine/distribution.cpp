@@ -25,16 +25,16 @@ double seconds_since(Clock::time_point begin) {
 }
 
 enum Tag : int {
-  kRequest,  ///< to the first rank: a request for work, with the number of runs for one
-             ///< kGrantSeconds
-  kResult,   ///< to the first rank: computed runs and their rows
-  kReturn,   ///< to the first rank: ranges that no thread has begun
-  kDone,     ///< to the first rank: this rank has no work left
-  kFailed,   ///< to the first rank: exit code and message of an error; kDone follows
-  kGrant,    ///< from the first rank: a range of runs
-  kRecall,   ///< from the first rank: give back all ranges that no thread has begun
-  kEnd,      ///< from the first rank: everything is computed (1), or the rank must stop without a
-             ///< reply (0)
+  /// To the first rank: a request for work, with the number of runs for one kGrantSeconds.
+  kRequest,
+  kResult,  ///< to the first rank: computed runs and their rows
+  kReturn,  ///< to the first rank: ranges that no thread has begun
+  kDone,    ///< to the first rank: this rank has no work left
+  kFailed,  ///< to the first rank: exit code and message of an error; kDone follows
+  kGrant,   ///< from the first rank: a range of runs
+  kRecall,  ///< from the first rank: give back all ranges that no thread has begun
+  /// From the first rank: everything is computed (1), or the rank must stop without a reply (0).
+  kEnd,
 };
 
 /// Seconds of work that a rank is granted at a time.

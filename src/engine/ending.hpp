@@ -25,8 +25,8 @@ class EnsembleEnding {
  private:
   std::size_t runs_ = 0;
   std::size_t diverged_ = 0;
-  std::size_t stopped_ = 0;                       ///< number of runs ended by the condition of
-                                                  ///< --stop-when
+  /// Number of runs ended by the condition of --stop-when.
+  std::size_t stopped_ = 0;
   std::size_t limited_ = 0;                       ///< number of runs that ended at a limit
   Outcome::Kind limit_ = Outcome::Kind::reached;  ///< limit of the first run that ended at one
   Ending first_;

@@ -28,8 +28,8 @@ class Ledger {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::uint64_t> ranges_;  ///< number of runs in each range, by its first
-                                                   ///< run
+  /// Number of runs in each range, by its first run.
+  std::map<std::uint64_t, std::uint64_t> ranges_;
   std::uint64_t left_ = 0;
 };
 

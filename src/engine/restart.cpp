@@ -67,8 +67,8 @@ GroupSpec restart_group(const System& system, const Spacing& spacing, const Driv
     DimensionSpec d;
     d.name = name;
     d.size = size;
-    d.coordinate = DimensionSpec::Coordinate::none;  // no coordinate variable: it would be as large
-                                                     // as the state
+    // A coordinate variable would be as large as the state.
+    d.coordinate = DimensionSpec::Coordinate::none;
     d.attributes = {{"long_name", std::string(long_name)}, {"units", std::string("1")}};
     group.dimensions.push_back(std::move(d));
   };

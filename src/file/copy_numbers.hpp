@@ -19,8 +19,8 @@ void copy_numbers(const StoredFile& from, const Numbers& there, TrajectoryFile& 
                   const Numbers& here, std::size_t count, NumberType type,
                   const std::function<void()>& between);
 
-/// Returns whether `count` numbers of two files are the same, bit for bit. Compares piece by piece,
-/// too.
+/// Returns whether `count` numbers of two files are the same, bit for bit. Compares in pieces of
+/// some megabytes; calls `between` before each.
 bool same_numbers(const StoredFile& a, const Numbers& in_a, const StoredFile& b,
                   const Numbers& in_b, std::size_t count, NumberType type,
                   const std::function<void()>& between);

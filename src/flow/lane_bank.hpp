@@ -86,9 +86,9 @@ class LaneBank {
   bool any_awaited_ = false;  ///< whether any flow in a lane has items that have not passed yet
   State slope_;
   StepWithin within_;
-  std::vector<double> of_;     ///< parameters of the formulas for one lane
-  std::vector<double> known_;  ///< event functions and heights of one lane, needed only
-                               ///< with extrema
+  std::vector<double> of_;  ///< parameters of the formulas for one lane
+  /// Event functions and heights of one lane, needed only with extrema.
+  std::vector<double> known_;
 };
 
 }  // namespace popflow

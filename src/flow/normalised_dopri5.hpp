@@ -42,8 +42,8 @@ class NormalisedDopri5 : public Stepper {
   RescaledTime clock_;
   BlockSteps blocks_;
   const EventWatch& events_;
-  double longest_ = 0;  ///< stretch that the step sizes of the blocks suggest next; 0: no
-                        ///< suggestion
+  /// Stretch that the step sizes of the blocks suggest next; 0: none.
+  double longest_ = 0;
   int most_steps_ = 0;  ///< largest number of steps of any block in the last attempt
 };
 

@@ -60,13 +60,13 @@ class Group {
 
   const LaneFormulas& formulas_;
   SdeDriver::Options options_;
-  bool descends_;                    ///< whether the method takes the steps of the discrete rule
-  std::size_t entries_, of_system_;  ///< number of entries with and without the moments of a
-                                     ///< training rule
+  bool descends_;  ///< whether the method takes the steps of the discrete rule
+  /// Number of entries of a state with the moments of a training rule, and without them.
+  std::size_t entries_, of_system_;
   std::size_t events_;
   std::vector<Run> runs_;
-  std::array<std::uint64_t, kLanes> numbers_;  ///< run numbers; lanes without a run repeat the
-                                               ///< first one
+  /// Run numbers; lanes without a run repeat the first one.
+  std::array<std::uint64_t, kLanes> numbers_;
   LaneRows of_, x_, before_, f_, covariance_, normals_, noise_, squares_, values_;
   LaneRows watched_;  ///< 1 where an event of a run is still to come
   SdePlace now_;

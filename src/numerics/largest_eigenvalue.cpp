@@ -34,8 +34,8 @@ LargestEigenvalue largest_eigenvalue(
   const auto most =
       static_cast<Index>(std::min(n, std::clamp(kMostNumbers / n, kLeastBasis, kMostBasis)));
   Eigen::MatrixXd basis(static_cast<Index>(n), most + 1);
-  Eigen::MatrixXd projected = Eigen::MatrixXd::Zero(most, most);  // upper triangle of the projected
-                                                                  // operator
+  // Upper triangle of the projected operator.
+  Eigen::MatrixXd projected = Eigen::MatrixXd::Zero(most, most);
   Eigen::VectorXd image(static_cast<Index>(n));
   basis.col(0) = first / norm;
   Index known = 0;     // columns whose images are in `projected`

@@ -10,8 +10,8 @@ namespace popflow {
 /// Largest eigenvalue of a symmetric operator.
 struct LargestEigenvalue {
   double value = 0;
-  double residual = 0;  ///< |A v - value v| for a unit vector v: some eigenvalue lies within this
-                        ///< distance
+  /// |A v - value v| for a unit vector v: some eigenvalue lies within this distance.
+  double residual = 0;
   bool converged = false;
 };
 

@@ -29,8 +29,8 @@ struct Part {
 double allowance(const Part& first, const Part& second, double level) {
   const double variance = first.variance + second.variance;
   if (!(variance > 0)) return 0;
-  const auto share = [&](const Part& part) {  // fraction of a unit skewness of the part that
-                                              // reaches the difference
+  // Fraction of a unit skewness of a part that reaches the difference.
+  const auto share = [&](const Part& part) {
     return part.variance > 0 ? std::pow(part.variance / variance, 1.5) / std::sqrt(part.runs) : 0;
   };
   const double s1 = share(first), s2 = share(second);

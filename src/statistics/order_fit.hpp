@@ -38,8 +38,8 @@ struct OrderFit {
     rounding,   ///< an invariant that both rungs keep up to rounding: there is no error to fit
   };
   Kind kind = Kind::no_signal;
-  double order = 0;          ///< order of a single power if one fits; NaN: only the interval is
-                             ///< known
+  /// Order of a single power if one fits; NaN: only the interval is known.
+  double order = 0;
   double low = 0, high = 0;  ///< ends of the interval of p; infinite if the data do not bound it
   double coefficient = 0;    ///< coefficient of the leading term
 };

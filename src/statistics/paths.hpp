@@ -12,8 +12,8 @@ struct Paths {
   std::size_t runs = 0;
   std::size_t times = 0;
   std::vector<double> values;  ///< runs x times, row-major; NaN where a run has no value
-  bool exact = false;          ///< whether there is one run without randomness, whose values have
-                               ///< no error
+  /// Whether there is one run without randomness, whose values have no error.
+  bool exact = false;
 
   [[nodiscard]] double at(std::size_t run, std::size_t time) const {
     return values[run * times + time];

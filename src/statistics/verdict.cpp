@@ -42,8 +42,8 @@ Verdict verdict(const Difference& d, double margin, double level, std::size_t ru
   double for_agree = 0, for_differ = kUnbounded;
   for (std::size_t t = 0; t < d.difference.size(); ++t) {
     const double size = std::abs(d.difference[t]);
-    const double width = d.band[t] + d.error[t];  // adding one error suffices at more than half of
-                                                  // the times
+    // Adding one error suffices at more than half of the times.
+    const double width = d.band[t] + d.error[t];
     if (!(size + d.band[t] <= margin)) within = false;
     if (size - d.band[t] > margin) {
       beyond = true;

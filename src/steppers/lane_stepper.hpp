@@ -36,8 +36,9 @@ class LaneStepper {
   virtual void accept(const double* accepted) = 0;
 
   LaneRows x_new;
-  LaneRows error;   ///< one row: the step is accepted if at most 1; not finite if any value is not
-                    ///< finite
+  /// One row of error norms: a step is accepted if its norm is at most 1. Not finite if any value
+  /// is not finite.
+  LaneRows error;
   LaneRows factor;  ///< one row: step_factor() of the error (steppers/stepper.hpp)
 
   /// dx/dt at the start of the step.

@@ -110,8 +110,8 @@ double largest(std::size_t begin, std::size_t end, Of&& value) {
 /// Sum of value(i)^2 over [begin, end); NaN or infinite as soon as one square is NaN or infinite.
 template <class Of>
 double sum_of_squares(std::size_t begin, std::size_t end, Of&& value) {
-  constexpr std::size_t kTogether = 8;  // the fixed order gives the same bits everywhere, and
-                                        // vectorises
+  // A fixed number of partial sums gives the same bits everywhere, and vectorises.
+  constexpr std::size_t kTogether = 8;
   double sums[kTogether] = {};
   std::size_t i = begin;
   for (; i + kTogether <= end; i += kTogether) {

@@ -25,16 +25,16 @@ struct RuleNumbers {
 template <class Number>
 struct RuleInstant {
   RuleNumbers<Number> of;
-  Number s;           ///< factor on the learning rate
-  Number length;      ///< flow time of the step, times s
-  Number kappa1;      ///< ln(1/beta1)/eta: rate at which m relaxes in flow time
-  Number kappa2;      ///< ln(1/beta2)/eta: rate at which u relaxes in flow time
-  Number relaxed1;    ///< 1 - beta1^(h/eta): fraction by which m relaxes in a step of an SDE
-  Number relaxed2;    ///< 1 - beta2^(h/eta): fraction by which u relaxes in a step of an SDE
-  Number bound;       ///< largest possible m^2/u for any gradients, by the Cauchy-Schwarz
-                      ///< inequality
-  Number corrected1;  ///< 1 - beta1^k, the bias correction by which m is divided; 0 before the
-                      ///< first step
+  Number s;         ///< factor on the learning rate
+  Number length;    ///< flow time of the step, times s
+  Number kappa1;    ///< ln(1/beta1)/eta: rate at which m relaxes in flow time
+  Number kappa2;    ///< ln(1/beta2)/eta: rate at which u relaxes in flow time
+  Number relaxed1;  ///< 1 - beta1^(h/eta): fraction by which m relaxes in a step of an SDE
+  Number relaxed2;  ///< 1 - beta2^(h/eta): fraction by which u relaxes in a step of an SDE
+  /// Largest possible m^2/u for any gradients, by the Cauchy-Schwarz inequality.
+  Number bound;
+  /// 1 - beta1^k, the bias correction by which m is divided; 0 before the first step.
+  Number corrected1;
   Number corrected2;  ///< 1 - beta2^k, the bias correction of u
   Number ahead;       ///< length/corrected1, for discrete steps
   Number spread;      ///< corrected2^(-1/2), for discrete steps
@@ -76,12 +76,12 @@ struct RuleEntries {
 /// Gradients over a step of an SDE, with one entry for each entry of the System's state.
 template <class Number>
 struct NoisyGradients {
-  Number h;               ///< flow time of the step
-  const Number* f;        ///< mean
-  const Number* d;        ///< variance of the mean over a minibatch; null: 0
-  const Number* noise;    ///< sqrt(eta/B) C^(1/2) dW
-  const Number* squares;  ///< standard normals for the noise of squares; null if the rule needs
-                          ///< none
+  Number h;             ///< flow time of the step
+  const Number* f;      ///< mean
+  const Number* d;      ///< variance of the mean over a minibatch; null: 0
+  const Number* noise;  ///< sqrt(eta/B) C^(1/2) dW
+  /// Standard normals for the noise of squares; null if the rule needs none.
+  const Number* squares;
 };
 
 namespace rules {

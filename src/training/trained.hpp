@@ -96,8 +96,8 @@ class Trained final : public System,
   void record_moments();
 
   std::unique_ptr<System> system_;
-  std::optional<SystemInfo> info_ = {};  ///< includes the fields of moments; empty: the same as the
-                                         ///< System's
+  /// Description with the fields of moments; empty: the System's own.
+  std::optional<SystemInfo> info_ = {};
   std::vector<MomentField> moment_fields_ = {};
   TrainingPlan plan_;
   Capabilities can_;                            ///< capabilities of the System

@@ -13,14 +13,14 @@ namespace popflow {
 /// Arrays of a rule in lanes: rows of kLanes numbers, one row for each entry of the System.
 struct RuleRows {
   RuleEntries entries;
-  const double* numbers;      ///< RuleNumbers, one row each
-  const double* t;            ///< one row of times: of the flow, or of the end of the step of the
-                              ///< SDE
-  const double* s;            ///< one row of factors on the learning rate
-  double h = 0;               ///< length of the step
-  double k = 0;               ///< number of the step
-  const double* f;            ///< mean of the gradients
-  const double* d = nullptr;  ///< variances of the gradients; null: 0
+  const double* numbers;  ///< RuleNumbers, one row each
+  /// One row of times of the flow, or of the end of the SDE's step.
+  const double* t;
+  const double* s;                  ///< one row of factors on the learning rate
+  double h = 0;                     ///< length of the step
+  double k = 0;                     ///< number of the step
+  const double* f;                  ///< mean of the gradients
+  const double* d = nullptr;        ///< variances of the gradients; null: 0
   const double* noise = nullptr;    ///< noise of NoisyGradients
   const double* squares = nullptr;  ///< squares of NoisyGradients
   const double* x = nullptr;        ///< flow: the state and its moments
