@@ -65,8 +65,8 @@ def slower() -> list[Number]:
     ratio = T**2 * run.signal_A.differentiate("time") / linear
     for share, most in ((0.1, 0.01), (0.5, None), (1, None), (2, None)):
         value = float(ratio.sel(time=share * T - 1, method="nearest"))
-        words, where = "T^2 times the ratio of the growth rates of signal_A at equal signal_V",
-        f"t = {share:g} T at T = {T}"
+        words = "T^2 times the ratio of the growth rates of signal_A at equal signal_V"
+        where = f"t = {share:g} T at T = {T}"
         found.append(Number(words, value, where) if most is None else
                      Check(words, value, where, least=1 - most, most=1 + most))
     return found
