@@ -36,9 +36,9 @@ POPFLOW_INLINE void add_fused(const V& left, double right, V& sums) {
   for (size_t i = 0; i < sizeof(V) / sizeof(double); ++i)
     sums[i] = std::fma(left[i], right, sums[i]);
 }
-// Other compilers fuse the expression above. gcc does not for wide vectors, so the instructions are
-// named. (With -ffp-contract=fast, gcc 14 splits the multiply and the add in sums carried by a
-// loop, because it considers that faster.)
+// Other compilers make one instruction per vector of the loop above. gcc does not for wide vectors,
+// so the instructions are named. (With -ffp-contract=fast, gcc 14 splits the multiply and the add
+// in sums carried by a loop, because it considers that faster.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"  // calls of instructions pass no arguments

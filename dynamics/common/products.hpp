@@ -4,8 +4,8 @@
 #include <cstdint>
 
 /// Products of column-major matrices in the machine's widest vectors. Every element is a single sum
-/// over the inner index, in order and from 0, by fused multiply-adds: the bits are the same for
-/// every vector width and every division of the result into blocks.
+/// over the inner index, in order and from 0, by fused multiply-adds. The bits are therefore the
+/// same for every vector width and every division of the result into blocks.
 namespace popflow {
 
 /// A column-major matrix's first element and the distance between its columns.

@@ -10,9 +10,13 @@ namespace popflow::joma {
 ///
 ///   integral_0^s ds'/g(s')  =  (one node)  integral_{v(0)}^{v} du / ((mu - u) e^{u^2/(2 tau^2)})
 ///
-/// has the same value for every token at any time: e^c t for exponential attention, t for linear
-/// (where sqrt(u^2 + c) replaces the exponential), and the integral of dt over the sum of the
-/// exponentials for softmax. Accurate to 3e-13 (exponentials) or 1e-11 (linear), even if mu - v is
+/// has the same value for every token at any time:
+///
+/// - exponential attention: e^c t
+/// - linear attention: t, with sqrt(u^2 + c) in place of the exponential
+/// - softmax: integral of dt over the sum of the exponentials
+///
+/// Accurate to 3e-13 (exponentials) or 1e-11 (linear), even if mu - v is
 /// far below the rounding of mu.
 ///
 /// NaN for a token without a clock: it starts at its target, its rate is 0 at the start, or its

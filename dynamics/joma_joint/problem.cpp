@@ -81,10 +81,12 @@ void require_room(const Ingredients& from) {
   const double M = size("tokens");
   const double C = size("classes");
   const double K = size("nodes");
-  // Memory: X, stored with tokens last and in three copies on the way to the file, and the
-  // attended contexts; with noise also tables for drawing, and x log x; V with its start, its
-  // derivative and a method's stages; h, g and related arrays, and the products of every block of
-  // tokens. The memory for a relu's slides is not known in advance.
+  // Memory for
+  // - X, stored with tokens last and in three copies on the way to the file, and the attended
+  //   contexts; with noise also tables for drawing, and x log x
+  // - V with its start, its derivative and a method's stages
+  // - h, g and related arrays, and the products of every block of tokens
+  // The memory for a relu's slides is not known in advance.
   const auto stretches =
       static_cast<double>(blocks_of_tokens(static_cast<Eigen::Index>(std::min(M, 1e9))));
   const double contexts = from.setting.noisy ? 9 : 6;

@@ -12,8 +12,8 @@ namespace popflow::joma_joint {
 /// Entropy of the attention (entropy.hpp) from the logits alone, with an error bound.
 ///
 /// The attention on contexts is b_{c,l} = x_{c,l} e_l / S_c with the gains e_l and their weighted
-/// sum S_c, so that -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c: three
-/// products of a constant matrix and a vector, and no logarithm per entry.
+/// sum S_c. Therefore -sum_l b log b = log S_c - sum_l e_l (x log x + x log e_l)_{c,l} / S_c. This
+/// takes three products of a constant matrix and a vector, and no logarithm per entry.
 ///
 /// Without this class 1000 steps of SGD with 2000 tokens and 100 classes take 8% more time, and
 /// 1500 steps of the SDE with 200 tokens and classes take 3% more.

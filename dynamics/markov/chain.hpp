@@ -101,8 +101,9 @@ struct SlopeRange {
 /// cross, because the flow never passes the best slope.
 enum class Side { both, of_start };
 
-/// Range of slopes in which the loss with the optimal bias, a convex function of the slope alone,
-/// exceeds its limit by at most a given fraction of its excess at the slope `start`.
+/// Range of slopes in which the excess of the loss is at most `share` times the excess at the slope
+/// `start`. With the optimal bias the loss is a convex function of the slope alone. `above`
+/// computes the excess.
 SlopeRange slopes_within(const Chain& chain, LossAbove above, double start, double share,
                          Side side);
 

@@ -228,10 +228,10 @@ POPFLOW_MATH_INLINE Number depth(const Number& slope, const Number& low, const N
   return math::min(slope - low, high - slope);
 }
 
-// ---- The noise. With r_x = Pr(x_{n+1} = 1 | x_n = x), a transition adds m_x + eta_n d_x, where
-// d_x is the derivative of f_x, m_x = (r_x - sigma(f_x)) d_x, and eta_n = x_{n+1} - r_x has mean
-// zero given the past. Symbols follow x_{n+1} - pi_1 = lambda (x_n - pi_1) + eta_n, so the sum over
-// n is
+// ---- The noise. Let r_x = Pr(x_{n+1} = 1 | x_n = x), and let d_x be the derivative of f_x. Then a
+// transition adds m_x + eta_n d_x, where m_x = (r_x - sigma(f_x)) d_x, and eta_n = x_{n+1} - r_x
+// has mean zero given the past. Symbols follow x_{n+1} - pi_1 = lambda (x_n - pi_1) + eta_n, so the
+// sum over n is
 //   its mean + (m_1 - m_0) g(N) (x_0 - pi_1) + sum_n eta_n [d_{x_n} + (m_1 - m_0) g(N-1-n)]
 // with uncorrelated terms, so that their variances add without cancellation.
 

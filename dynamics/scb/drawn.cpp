@@ -13,7 +13,7 @@
 namespace popflow::scb {
 namespace {
 
-// Each part of the problem has its own streams, one per column, so that P does not depend on the
+// Each part of the problem has its own streams, one per column. P then does not depend on the
 // context, and positions do not depend on a concentration.
 enum class Part : std::uint32_t { transitions, positions, weights };
 

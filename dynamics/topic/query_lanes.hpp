@@ -26,10 +26,11 @@ struct QueryLanes {
   // Properties of the queries.
   std::vector<double> own_topic;  ///< T: 1 for the query's topic
   std::vector<double> inside;     ///< 1 for [MASK]: no word, but in every document
-  /// Frequency with which a selected position shows the query, depending on whether the query's
-  /// topic is in the document, divided by the number of sets of topics; and the excess probability
-  /// that the query is then the true word.
-  std::vector<double> frequency_inside, frequency_outside, itself;
+  /// Frequency with which a selected position shows the query, if the query's topic is in the
+  /// document and if not. Divided by the number of sets of topics.
+  std::vector<double> frequency_inside, frequency_outside;
+  /// Excess probability that a query whose topic is in the document is the true word.
+  std::vector<double> itself;
   std::size_t first = 0;
 
   std::vector<double> E;       ///< n + 1: weights of the keys

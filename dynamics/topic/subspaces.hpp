@@ -12,10 +12,14 @@ template <class S>
 using Block = std::array<S, 4>;
 
 /// An (n+1) x (n+1) matrix that commutes with every permutation of words within topics and of
-/// topics: a multiple of the identity on the vectors that sum to 0 within each topic (dimension
-/// T(v-1)), another on those that are constant within topics and sum to 0 (dimension T-1), and a
-/// block on the constant vectors with [MASK]. Products and transposes act on each subspace
-/// separately, so the flow of factors that start as multiples of the identity stays in this form.
+/// topics. Such a matrix has three parts:
+///
+/// - a multiple of the identity on vectors that sum to 0 within each topic (dimension T(v-1))
+/// - another one on vectors that are constant within topics and sum to 0 (dimension T-1)
+/// - a block on the constant vector of the words and [MASK]
+///
+/// Products and transposes act on each subspace separately, so the flow of factors that start as
+/// multiples of the identity stays in this form.
 template <class S>
 struct Subspaces {
   S within;

@@ -106,7 +106,7 @@ class Sampled {
  public:
   virtual ~Sampled() = default;
   /// Adds sum_i weights[i] v_i to `out`, where v_i is minus the gradient of sample i at x, with the
-  /// flow's own preconditioner and projection: the expectation of v_i is the right-hand side (in
+  /// flow's own preconditioner and projection. The expectation of v_i is the right-hand side (in
   /// the limit that the flow takes). Sample i comes from key.stream(i). `out` may be x itself.
   virtual void add_sampled(StateView x, double t, const SampleKey& key,
                            std::span<const double> weights, std::span<double> out) const = 0;

@@ -26,10 +26,12 @@ struct DataArray {
 /// follows no external link in this process, whichever code opens it.)
 class DataFile {
  public:
-  /// Opens without locking. Throws InputError if the file is missing, not a regular file,
-  /// unreadable, empty, not HDF5, refers to other files (external and user-defined links, virtual
-  /// datasets, external storage), or is so damaged that the library crashes on it. With `group`,
-  /// all names, including the root's "", are relative to that group, which must exist.
+  /// Opens without locking. With `group`, all names, including the root's "", are relative to that
+  /// group, which must exist. Throws InputError if the file
+  ///
+  /// - is missing, not a regular file, unreadable, empty or not HDF5
+  /// - refers to other files (external and user-defined links, virtual datasets, external storage)
+  /// - is so damaged that the library crashes on it
   explicit DataFile(std::string path, std::string group = "");
   ~DataFile();
   DataFile(DataFile&&) noexcept;

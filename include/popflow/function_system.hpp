@@ -211,10 +211,10 @@ struct FunctionSystem {
   /// Makes one problem. Throws UsageError for values that cannot be combined. Called with the
   /// defaults to find out what the system contains: names, including those of axes, must not depend
   /// on the parameters' values. If Setting::noisy is set, the state, its derived fields and the
-  /// invariants may differ from those of the flow, such as the weights beside order parameters; the
-  /// other names must be the same. Exceptions of this function and of the functions that it returns
-  /// become SystemErrors. The returned functions are called from several threads at once, so they
-  /// must not change what they capture.
+  /// invariants may differ from those of the flow: the state may be weights if that of the flow
+  /// consists of order parameters. All other names must be the same. Exceptions of this function
+  /// and of the functions that it returns become SystemErrors. The returned functions are called
+  /// from several threads at once, so they must not change what they capture.
   std::function<Functions(const Parameters& own, const Setting& setting)> functions;
   std::string end = {};                       ///< default of --t-end, in words
   std::vector<OptionSetting> unreduced = {};  ///< as in SystemInfo

@@ -54,9 +54,9 @@ struct OtherWord {
   std::string answer;  ///< a clause that names the replacement
 };
 
-/// One option: the only place that states its name, default, range and meaning. The command line,
-/// its help, `popflow systems`, configuration files, range checks, the attributes of the output
-/// file, the completion, the manual page and the reference are derived from it.
+/// An option. Its name, default, range and meaning are stated here alone. Derived from these are
+/// the command line, its help, `popflow systems`, configuration files, range checks, the attributes
+/// of the output file, the completion, the manual page and the reference.
 struct Parameter {
   std::string name;  ///< the long option, without dashes
   Kind kind = Kind::real;

@@ -26,9 +26,9 @@ enum class Purpose : std::uint32_t {
 /// number of runs or a restart. Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011) in counter mode. A
 /// UniformRandomBitGenerator of 64-bit words, for Boost.Random's distributions.
 ///
-/// Layout: the key is the seed, low half first. The counter's four words are the number of the
-/// block within the stream, the low half of the step, the run, and the purpose in the lowest 8 bits
-/// below bits 32 to 55 of the step. No two streams share a block.
+/// Layout: the key is the seed, low half first. The counter has four words: the number of the block
+/// within the stream, the low half of the step, the run, and a word with the purpose in its lowest
+/// 8 bits and bits 32 to 55 of the step above. No two streams share a block.
 class RandomStream {
  public:
   using result_type = std::uint64_t;

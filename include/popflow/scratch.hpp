@@ -23,8 +23,8 @@ inline std::size_t number_of_thread() {
 /// borrows one object for its duration. The pool holds as many objects as calls were ever active at
 /// once, plus at most one per thread, and the objects keep their allocations.
 ///
-/// A thread gets back the object that it returned last, which is still in its cache, without a
-/// lock: with a locked list, threads would wait for one another's cache lines several times in a
+/// A thread gets back the object that it returned last, without a lock. The object is still in its
+/// cache. With a locked list, threads would wait for one another's cache lines several times in a
 /// step of a few microseconds.
 template <class T>
 class ScratchPool {

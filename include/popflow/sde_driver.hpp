@@ -15,10 +15,12 @@ namespace popflow {
 ///   dx = f(x) dt + sqrt(eta/B) C(x)^(1/2) dW          (Li, Tai, E 2017, arXiv 1511.06251)
 ///
 /// with f the System's right-hand side, eta the learning rate, B the batch size and C the
-/// covariance of one sample's gradient as given by the noise model. With modified_equation = 2 the
-/// drift is f - (eta/2) J_f f, and the covariance is that of (I - (eta/2) J_f) C(x - (eta/2)
-/// f)^(1/2) xi, which gives a weak error of order eta^2 against SGD (Li, Tai, E 2019). There f
-/// includes the System's proximal term, which contributes to J_f only where weights are at rest.
+/// covariance of one sample's gradient as given by the noise model.
+///
+/// With modified_equation = 2 the drift is f - (eta/2) J_f f, and the covariance is that of
+/// (I - (eta/2) J_f) C(x - (eta/2) f)^(1/2) xi. The weak error against SGD is then of order eta^2
+/// (Li, Tai, E 2019). In this equation f includes the System's proximal term, which contributes to
+/// J_f only where weights are at rest.
 ///
 /// Methods, all converging to the Ito solution:
 /// - euler_maruyama: strong order 1/2 (1 for additive noise), weak order 1; any noise. With

@@ -25,9 +25,10 @@ struct Note {
 
 /// A problem with its flow. Independent of integrators, noise, files and the command line.
 ///
-/// The integration state and the recorded fields may differ: a System may integrate deviations from
-/// the start (so that a drift of 1e-9 is not lost in rounding) and provide fields in the notation
-/// of the paper. States are flat arrays of Shape::state_size() doubles, blocks one after the other.
+/// The integration state and the recorded fields may differ. For example, a System may integrate
+/// deviations from the start, so that a drift of 1e-9 is not lost in rounding, and provide fields
+/// in the notation of the paper. States are flat arrays of Shape::state_size() doubles, blocks one
+/// after the other.
 class System {
  public:
   virtual ~System() = default;

@@ -163,12 +163,16 @@ struct SystemInfo {
   /// Alternatives among the system's own options and those of `run`.
   std::vector<Alternatives> alternatives = {};
   std::vector<RungInfo> rungs = {};  ///< in addition to the rungs of every system
-  /// Panels of the figures of its runs, the most important first; empty: one panel for each
-  /// observable. Panels are separated by semicolons: names of observables that share a panel, or of
-  /// a field or a passage; "y over x" is a plane; "at" and "when" name constants or parameters to
-  /// be marked by horizontal and vertical lines; "by" is the dataset of the problem that shades a
-  /// field's entries, "beside" the one that the field should converge to, or "topics" for a matrix
-  /// over the words of topics. E.g. "loss at loss_minimum; signal_A over signal_V; V beside P".
+  /// Panels of the figures of its runs, the most important first, separated by semicolons; empty:
+  /// one panel for each observable. Example: "loss at loss_minimum; signal_A over signal_V; V
+  /// beside P". A panel consists of
+  ///
+  /// - names of observables that share the panel, or the name of a field or a passage
+  /// - "y over x": a plane
+  /// - "at" and "when": constants or parameters, marked by horizontal and vertical lines
+  /// - "by": dataset of the problem that shades a field's entries
+  /// - "beside": dataset to which a field should converge, or "topics" for a matrix over the words
+  ///   of topics
   std::string figure = {};
   /// Quantities that figures of its sweeps show for each cell, the most important first: names of
   /// observables, passages and events, and the word "outcome", separated by blanks.

@@ -7,9 +7,12 @@
 
 namespace popflow::cli {
 
-/// Returns the program's systems and the plug-ins that a command line names: by a path in place of
-/// a system's name or after --system, by the configuration that --config names, or by a name in the
-/// folders of POPFLOW_SYSTEMS. Loads these plug-ins and no others.
+/// Returns the program's systems and the plug-ins that a command line names. Loads these plug-ins
+/// and no others. A plug-in is named by
+///
+/// - a path in place of a system's name or after --system
+/// - the configuration that --config names
+/// - the name of a plug-in in the folders of POPFLOW_SYSTEMS
 Catalogue with_plugins(const Catalogue& catalogue, const std::vector<std::string>& words);
 
 /// Returns the program's systems and those of the files that are missing, by the descriptions that

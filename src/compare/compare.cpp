@@ -261,8 +261,9 @@ std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
   return warnings;
 }
 
-/// Returns a note on the states in a file of `bytes` bytes, if the user has not chosen which states
-/// to keep: names the rungs that keep few states, or says that there are many.
+/// Returns a note on the states that a file of `bytes` bytes keeps by default: names the rungs of
+/// which only the first and the last state are kept, or says that the states make the file large.
+/// Empty if neither holds.
 std::string states_note(const std::vector<Ladder>& ladders, double bytes) {
   constexpr double kLarge = 256.0 * 1024 * 1024;
   std::vector<std::string> cut;

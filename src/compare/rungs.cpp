@@ -36,9 +36,9 @@ std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_
   return static_cast<std::int64_t>(seed % ((std::uint64_t{1} << kBits) + 1));
 }
 
-/// Transforms beta1 and beta2 of a ladder, which hold at the first of its learning rates, to
-/// beta^(eta/first) at the others: the moments keep their time scales in flow time, so that errors
-/// have an order. The beta of momentum, by which steps grow as 1/(1 - beta), stays.
+/// Adapts beta1 and beta2, which are given for the first learning rate, to another one:
+/// beta^(eta/first). The moments then keep their time scales in flow time, so that errors have an
+/// order. The beta of momentum, by which steps grow as 1/(1 - beta), stays.
 void keep_time_scales(const Parameters& base, double learning_rate, Parameters& options) {
   if (!base.has("learning-rates") || base.flag("fixed-betas")) return;
   const double power = learning_rate / base.reals("learning-rates").front();

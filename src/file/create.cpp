@@ -33,9 +33,9 @@ using hdf5::check;
 using hdf5::Handle;
 using Coordinate = DimensionSpec::Coordinate;
 
-// A process can be killed between two pages of one write. An attribute rewritten at the end must
-// never leave a torn block: attributes of groups live in heap blocks (not in the object's header),
-// which have at least 512 bytes, and every block starts at a page.
+// A process can be killed between two pages of one write, but an attribute rewritten at the end
+// must never leave a torn block. Attributes of groups therefore live in heap blocks, not in the
+// object's header. Heap blocks have at least 512 bytes, and each starts at a page.
 constexpr hsize_t kPage = 4096;
 constexpr hsize_t kSmallestBlock = 512;
 

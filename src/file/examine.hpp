@@ -5,10 +5,10 @@
 namespace popflow::hdf5 {
 
 /// Examines a whole HDF5 file before its contents are used. Throws InputError if the file leads to
-/// other files (links, virtual datasets, external storage), or if HDF5, which trusts its input,
-/// crashes on the file or does not finish; for this test the file is read in a child process. Files
-/// that this process made, or examined and that are unchanged since, are not examined again.
-/// Requires lock().
+/// other files (links, virtual datasets, external storage), or if HDF5 crashes on the file or does
+/// not finish. (HDF5 trusts its input, so the test reads the file in a child process.) Does not
+/// examine files that this process made, or has examined and that are unchanged since. Requires
+/// lock().
 void examine(int descriptor, const std::string& path);
 
 // A file that is being written changes all the time, but only by this process, which has claimed

@@ -21,10 +21,12 @@ namespace popflow::hdf5 {
 
 namespace {
 
-// Format of a global heap collection (HDF5 File Format Specification, III.E): "GCOL", version, 3
-// reserved bytes, size of the collection; then objects, each with index, reference count, 4
-// reserved bytes, size of the data, and the data padded to 8 bytes. Object 0 is the free space at
-// the end; its size includes its header.
+// Format of a global heap collection (HDF5 File Format Specification, III.E):
+// - header: "GCOL", version, 3 reserved bytes, size of the collection
+// - objects, each: index, reference count, 4 reserved bytes, size of the data, and the data padded
+// to
+//   8 bytes
+// Object 0 is the free space at the end; its size includes its header.
 constexpr std::string_view kSignature{"GCOL\1", 5};
 constexpr std::size_t kHeader = 16;
 

@@ -24,9 +24,9 @@ struct Ended {
 /// sentence. Requires lock(), so that the child finds the library at rest.
 /// Other threads may exist. The child has only this one, glibc keeps its memory management
 /// consistent across a fork, and our threads never hold anything else that the library needs. If
-/// the child waits for a lock all the same (the sanitizers' run-time libraries have their own), it
-/// uses no processor time: it is ended after some seconds and tried once more, and then counts as
-/// not begun.
+/// the child waits for a lock nevertheless (the sanitizers' run-time libraries have their own), it
+/// uses no processor time. Such a child is ended after some seconds. A second child is tried, after
+/// which the work counts as not begun.
 [[nodiscard]] Ended in_child(const std::function<void()>& work);
 
 }  // namespace popflow::hdf5

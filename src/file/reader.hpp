@@ -128,9 +128,9 @@ class Reader {
   [[nodiscard]] std::vector<std::string> dimensions_of(const Dataset& data,
                                                        const std::string& name) const;
   void require(const Dataset& data, const std::string& name, const Expected& expected) const;
-  /// Checks the size of a dataset before `bytes` of memory are taken for its numbers: refuses what
-  /// the file cannot contain (it is then damaged), what is far larger than the file and unexpected,
-  /// and what memory cannot hold.
+  /// Checks the size of a dataset before `bytes` of memory are taken for its numbers. Refuses a
+  /// dataset that the file cannot contain (the file is then damaged), one that is far larger than
+  /// the file and unexpected, and one that memory cannot hold.
   void check_size(const Dataset& data, const std::string& name, double bytes,
                   const Expected& expected = {}) const;
   [[nodiscard]] std::string name_at(haddr_t address) const;

@@ -23,7 +23,7 @@ struct Scope;
 class Places;
 
 /// File whose whole structure exists before the run starts. HDF5 lays it out once. From then on the
-/// run overwrites raw bytes in place through a plain file descriptor: a process killed at any
+/// run overwrites raw bytes in place through a plain file descriptor. A process killed at any
 /// moment leaves a valid file, and a failed write is an errno, not a library in an unknown state.
 /// Only set_attributes() uses HDF5 again, on fields of fixed size. As long as the file is open, no
 /// other process can open it for writing (readers can).

@@ -58,8 +58,8 @@ class BlockSteps {
   [[nodiscard]] double rate_after(double h);
   /// Sum of all slopes at the end of the last stretch.
   [[nodiscard]] double rate_at_end();
-  /// Moves the end of the last stretch, at t, to the point where the sum of all entries is larger
-  /// by `growth` (small), and writes all blocks to x_new.
+  /// Moves the end of the last stretch, at t, so that the sum of all entries grows by `growth`
+  /// (small). Writes all blocks to x_new.
   void nudge(double t, double growth, State& x_new);
 
  private:

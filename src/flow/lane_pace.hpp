@@ -60,9 +60,11 @@ class LanePace {
   /// the next step length; writes the next length to h. `seen` is not 0 where an event or a passage
   /// may have happened in the step. All arguments have one row.
   ///
-  /// Returns true if any flow must be examined. This is the case if its step was accepted and
-  /// reached the target or contains an event, if the step was not finite, or if the flow may not
-  /// take another step.
+  /// Returns true if any flow must be examined. A flow must be examined if
+  ///
+  /// - its step was accepted and reached the target or contains an event
+  /// - its step was not finite
+  /// - the flow may not take another step
   bool judge(const LaneRows& error, const LaneRows& factor, const LaneRows& seen, LaneRows& h);
   /// Whether the lane's flow may take another step: it has steps left, and its step length is not
   /// below the smallest step.

@@ -6,8 +6,8 @@
 namespace popflow {
 
 /// Throws SystemError, naming the system and the problem, if a description cannot be used on a
-/// command line or in files: names that are reserved, repeated or hard to type; options without a
-/// possible value; words that refer to nothing in the system.
+/// command line or in files. Reasons are names that are reserved, repeated or hard to type, options
+/// without a possible value, and words that refer to nothing in the system.
 void require_description(const SystemInfo& info);
 
 /// Throws SystemError if a name in a System's shape is missing from its description: the data would

@@ -34,8 +34,8 @@ class RecordedRuns {
   std::vector<std::int64_t> outcomes_;  ///< empty if the system has none
 };
 
-/// Writes the start of every run, so that a run that had not begun when the program was killed can
-/// begin there, even if the input files are gone. The caller synchronises the file to the disk.
+/// Writes the start of every run. If the program is killed, a run that has not begun can then begin
+/// from its start, even if the input files are gone. The caller synchronises the file to the disk.
 void write_starts(Experiment& experiment, const TrajectoryGroup& file);
 
 /// Computes all runs that have not ended yet, on all threads and ranks, into the file. Called by

@@ -30,7 +30,7 @@ struct CellRun {
 };
 
 /// Computes runs of cells, side by side if there are lanes. Neighbouring cells share what they have
-/// in common: a new System is made only if an option differs on which Systems depend; if only the
+/// in common. A new System is made only if an option on which Systems depend differs. If only the
 /// start differs, a System that is no longer needed gets the new start. For one thread; `workers`
 /// serve the parallel parts within a run.
 class CellRunner {

@@ -16,9 +16,9 @@ std::string describe_needs(const Sweep& sweep, const Catalogue& catalogue, unsig
 /// before hours are spent on the cells that come first.
 void require_files(const Cells& cells, const std::string& remedy);
 
-/// Tries cells at corners of the grid, before hours are spent on the cells that come first: a
-/// system refuses mostly beyond some value of an axis, and sizes that memory cannot hold also lie
-/// there. Tries as many corners as fit into a second, including the first cell.
+/// Tries cells at corners of the grid, before hours are spent on the cells that come first. Systems
+/// usually refuse values beyond some point of an axis, where memory also becomes too small; corners
+/// show both. Tries as many corners as fit into a second, including the first cell.
 void require_corners(const Sweep& sweep, const Catalogue& catalogue, Workers& workers);
 
 /// Returns a sentence with the options that make the file smaller.

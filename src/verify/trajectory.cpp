@@ -115,8 +115,9 @@ bool changes_regime(const Subject& subject, double end) {
   return !same_bits(before, driver.regime());
 }
 
-/// Returns the ends of the time intervals over which fixed steps may show an order: the window,
-/// initial parts of it, and, if the flow is much faster at first, initial parts of its first steps.
+/// Returns the ends of the time intervals over which fixed steps may show an order: the window and
+/// initial parts of the window. If the flow is much faster at first, initial parts of its first
+/// steps follow.
 std::vector<double> stretches(const Subject& subject) {
   constexpr int kFirst = 10;
   constexpr double kShortest = 0.01;  // relative to the window
