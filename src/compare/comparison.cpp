@@ -319,14 +319,13 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
     add("_margin", {}, "equivalence margin");
     group.variables.push_back(flags(info.name + "_verdict", {"pair"},
                                     info.name +
-                                        ": do the two rungs agree within the margin (-1: it is "
-                                        "not defined, or an invariant)",
+                                        ": agreement of the two rungs within the margin (-1: "
+                                        "undefined, or an invariant)",
                                     verdict_words));
-    add("_runs_needed", {"pair"},
-        "estimated number of runs needed for a verdict, where it is undecided");
+    add("_runs_needed", {"pair"}, "estimated number of runs needed for a verdict, if undecided");
     if (!has_depth(info, options.invariants)) continue;
     add("_mean_geometric", rungs,
-        "geometric mean over runs, values below its rounding raised to it");
+        "geometric mean over runs; the observable's rounding replaces smaller values");
     add("_log_ratio", of_pairs, "difference of the logarithms of the geometric means");
     add("_log_ratio_band", of_pairs,
         "half-width of the simultaneous confidence band of that difference over all times");
@@ -423,9 +422,9 @@ GroupSpec orders_group(const std::vector<Ladder>& ladders, double level) {
           variable(name + "_weak_error", {"rung", "learning_rate"}, of + "signed, at the end"));
       group.variables.push_back(
           variable(name + "_weak_error_std", {"rung", "learning_rate"}, of + "its standard error"));
-      group.variables.push_back(flags(name + "_fit", {"rung"},
-                                      of + "does a power of the learning rate fit (-1: not asked)",
-                                      order_words));
+      group.variables.push_back(
+          flags(name + "_fit", {"rung"},
+                of + "result of fitting a power of the learning rate (-1: no fit)", order_words));
       group.variables.push_back(variable(name + "_order", {"rung"}, of + "fitted order"));
       group.variables.push_back(
           variable(name + "_order_low", {"rung"}, of + "lower end of the order's interval"));

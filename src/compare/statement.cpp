@@ -32,23 +32,22 @@ VariableSpec words_of_rows(const std::string& name, const std::string& meaning,
 const std::vector<std::pair<double Judgement::*, std::pair<const char*, const char*>>> kOfPairs = {
     {&Judgement::difference,
      {"difference",
-      "second rung minus first, where it is largest over time; of a depth the ratio"}},
-    {&Judgement::low, {"difference_low", "lower end of its confidence interval"}},
-    {&Judgement::high, {"difference_high", "upper end of its confidence interval"}},
-    {&Judgement::margin, {"margin", "equivalence margin; of a depth a factor"}},
+      "second rung minus first, at the time of the largest difference; for depths their ratio"}},
+    {&Judgement::low, {"difference_low", "lower end of the difference's confidence interval"}},
+    {&Judgement::high, {"difference_high", "upper end of the difference's confidence interval"}},
+    {&Judgement::margin, {"margin", "equivalence margin; for depths a factor"}},
     {&Judgement::p_value, {"p_value", "p-value of a difference within the margin"}},
     {&Judgement::corrected,
-     {"p_value_corrected", "this p-value, corrected for the number of tests of the pair (Holm)"}},
+     {"p_value_corrected", "p_value, corrected for the number of tests of the pair (Holm)"}},
     {&Judgement::largest_at, {"largest_at", "flow time of the largest difference"}},
-    {&Judgement::until, {"agrees_until", "flow time of the last save up to which they agree"}},
-    {&Judgement::means_ratio, {"means_ratio", "of a depth: ratio of the means at that time"}}};
+    {&Judgement::until, {"agrees_until", "flow time of the last save up to which the rungs agree"}},
+    {&Judgement::means_ratio, {"means_ratio", "for depths: ratio of the means at largest_at"}}};
 
 const std::vector<std::pair<std::vector<double> Statement::*, std::pair<const char*, const char*>>>
-    kOfRungs = {
-        {&Statement::value,
-         {"value", "mean or geometric mean at the end, share of the runs, or their median time"}},
-        {&Statement::low, {"value_low", "lower end of its confidence interval"}},
-        {&Statement::high, {"value_high", "upper end of its confidence interval"}}};
+    kOfRungs = {{&Statement::value,
+                 {"value", "mean or geometric mean at the end, share of runs, or median time"}},
+                {&Statement::low, {"value_low", "lower end of the value's confidence interval"}},
+                {&Statement::high, {"value_high", "upper end of the value's confidence interval"}}};
 
 }  // namespace
 
@@ -130,16 +129,15 @@ GroupSpec verdicts_group(const std::vector<StatementRow>& rows, const SystemInfo
       variable("item", {"statement"}, "item of the passage, row-major (-1: no passage)",
                NumberType::int64),
       variable("floor", {"statement"},
-               "of a depth: rounding of the observable, taken in place of "
-               "smaller values"),
+               "for depths: rounding of the observable, which replaces smaller values"),
       variable("stopped", {"statement", "rung"},
                "runs that ended before the event without diverging", NumberType::int64),
       flags("verdict", {"statement", "pair"},
-            "do the two rungs agree within the margin (-1: there is none)", verdict_words),
-      flags("reason", {"statement", "pair"}, "why the verdict is undecided (-1: there is none)",
+            "agreement of the two rungs within the margin (-1: no margin)", verdict_words),
+      flags("reason", {"statement", "pair"}, "reason for an undecided verdict (-1: none)",
             reason_words),
       variable("runs_needed", {"statement", "pair"},
-               "estimated number of runs needed for a verdict, where it is undecided")};
+               "estimated number of runs needed for a verdict, if undecided")};
   group.variables[2].data = std::move(items);
   group.variables[3].data = std::move(floors);
   for (const auto& [member, said] : kOfRungs)

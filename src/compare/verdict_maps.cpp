@@ -36,23 +36,23 @@ void add_verdict_maps(GroupSpec& root, const std::vector<std::string>& axes, std
         places("pair", pairs_of(rungs).size(), "two rungs; a difference is second minus first"));
     of_pairs.push_back("pair");
   }
-  root.variables.push_back(flags("verdict", of_pairs,
-                                 "do the rungs agree within the margins in all questions about "
-                                 "observables but invariants, and about events (-1: a run is "
-                                 "missing or was refused)",
-                                 verdict_words));
+  root.variables.push_back(
+      flags("verdict", of_pairs,
+            "agreement of the rungs within the margins, in all questions about "
+            "observables (except invariants) and events (-1: a run is "
+            "missing or was refused)",
+            verdict_words));
   const auto add = [&](const std::string& name, const std::vector<std::string>& dimensions,
                        const std::string& meaning) {
     root.variables.push_back(variable(name, dimensions, meaning));
   };
   const auto add_verdict = [&](const std::string& name, const std::string& meaning) {
     root.variables.push_back(flags(name + kVerdict, of_pairs,
-                                   meaning +
-                                       ": do the two rungs agree within the margin (-1: it is not "
-                                       "defined, or an invariant, or a run is missing)",
+                                   meaning + ": agreement of the two rungs within the margin (-1: "
+                                             "undefined, or an invariant, or a run is missing)",
                                    verdict_words));
     add(name + kRunsNeeded, of_pairs,
-        meaning + ": estimated number of runs needed for a verdict, where undecided");
+        meaning + ": estimated number of runs needed for a verdict, if undecided");
   };
   for (const ObservableInfo& info : system.observables) {
     add(info.name + kDifference, of_pairs,

@@ -28,8 +28,8 @@ POPFLOW_MATH_INLINE math::Wide<lanes> within_exponents(const math::Wide<lanes>& 
   return if_less(high, above, high, above);
 }
 
-/// Works for any number type of math/number.hpp. Requires kLowestExponent <= x <= kHighestExponent,
-/// or NaN.
+/// Splits e^x into the factors of math::SplitExp, for any number type of math/number.hpp. Requires
+/// kLowestExponent <= x <= kHighestExponent, or NaN.
 template <class Number>
 inline __attribute__((always_inline)) math::SplitExp<Number> split_exponential_within(
     const Number& x) {

@@ -588,8 +588,9 @@ const ParameterTable& sweep_options() {
         {.name = "record",
          .kind = Kind::word,
          .default_text = "end",
-         .meaning = "what the file keeps of each run: its end (then the run has a single save, the "
-                    "end), or also its observables at all save times",
+         .meaning =
+             "data that the file keeps of each run: its end (then the run has a single save, the "
+             "end), or also its observables at all save times",
          .words = {"end", "series"}},
         {.name = "reduce",
          .kind = Kind::word,

@@ -53,7 +53,8 @@ GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
   group.variables = {
       kinds_of(events, {"event"}), variable("time", {"event"}, "flow time at which it happened"),
       variable("run", {"event"}, "run in which it happened (-1: none)", NumberType::int64),
-      variable("index", {"event"}, "which token or the like (-1: none)", NumberType::int64)};
+      variable("index", {"event"}, "item of the event, such as a token (-1: none)",
+               NumberType::int64)};
   return group;
 }
 

@@ -95,10 +95,10 @@ namespace rules {
 // updated before x. At h = eta a step of the SDE is a step of the discrete rule, except that the
 // noise of the squares is Gaussian.
 //
-// The noise of the squares is of the same order as that of the gradients. Without it u and m would
-// not fluctuate together, and the first steps of Adam, which have size eta for any gradient, would
-// scatter. Because it is Gaussian, it can make u smaller than any gradients can. x therefore moves
-// with at least the smallest u that is possible for its m.
+// The noise of the squares is of the same order as that of the gradients. Without this noise u and
+// m would not fluctuate together, and the first steps of Adam, which have size eta for any
+// gradient, would scatter. Gaussian noise can make u smaller than any gradients could. Therefore x
+// moves with at least the smallest u that is possible for its m.
 
 /// Gradient of one entry over a step of an SDE.
 template <class Number>

@@ -114,7 +114,7 @@ def test_a_comparison_of_sweeps():
             file["verdict"][:, 3] = 1  # at the largest e0
             file["loss_verdict"][:] = 2
         text = drawn(path)
-        check(text.startswith("verdict: do the rungs agree"), text)
+        check(text.startswith("verdict: agreement of the rungs"), text)
         check(text.splitlines()[0] in done, f"--plot:\n{done}")
         rows = [line.split()[-1] for line in text.splitlines() if re.search("[adu]{6}$", line)]
         # The first axis grows upwards, the second to the right.
