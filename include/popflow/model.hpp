@@ -32,7 +32,7 @@
 ///     static constexpr std::size_t derived_begin[];          // begin of each derived field
 ///
 /// and functions, templates over the number N, of the parameters p, the state x, a sample s, and
-/// l = {loss at x, loss at the start}:
+/// l = {loss at x, loss at the start, means}:
 ///
 ///     start(p, x);
 ///     weights(p, q);          // of the nodes, to be normalised
@@ -158,6 +158,12 @@ struct Defaults {
   static constexpr bool in_matrices = false;
   static constexpr std::size_t batch_packs = 1, batch_each = 0, batch_beside = 0;
   static constexpr bool has_means = false;  ///< mean(p, x, s, out) replaces sample() in sums
+  /// Number of means over the population that formulas use beside the losses, in l from l[2] on:
+  /// sums over the nodes of mean_of(p, x, s, out).
+  static constexpr std::size_t means = 0;
+  static constexpr bool observed_need_means = false, events_need_means = false;
+  static constexpr bool passages_need_means = false, ends_need_means = false;
+  static constexpr bool derived_need_means = false;
 };
 
 /// A row of numbers, one for each lane.
@@ -378,20 +384,40 @@ struct RateFormula {
     for (std::size_t i = 0; i < Formulas::entries; ++i) out[i] = value[i];
   }
 };
-/// Losses that a formula of an event or a passage may use: the population's at x (0 unless needed)
-/// and the one at the start.
-template <class N>
+/// Computes Formulas::means means over the population.
+template <class Formulas, class N>
+POPFLOW_MATH_INLINE void means(const N* p, const N* x, const N* weight, const double* node_rows,
+                               N* out) {
+  for (std::size_t i = 0; i < Formulas::means; ++i) out[i] = N(0.0);
+  for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+    N s[Formulas::inputs + 1];
+    N value[Formulas::means + 1];
+    for (std::size_t i = 0; i < Formulas::inputs; ++i)
+      s[i] = N(node_rows[node * Formulas::inputs + i]);
+    Formulas::mean_of(p, x, s, value);
+    for (std::size_t i = 0; i < Formulas::means; ++i) out[i] += weight[node] * value[i];
+  }
+}
+
+/// Losses that a formula of an event or a passage may use: the population's at x (0 unless needed),
+/// the one at the start, and the means.
+template <class Formulas, class N>
 struct Losses {
-  N at[2];
+  N at[2 + Formulas::means];
 };
 
-template <class Formulas, bool is_needed, class N>
-POPFLOW_MATH_INLINE Losses<N> losses_at(const N* of, const N* x) {
+template <class Formulas, bool is_needed, bool means_are_needed, class N>
+POPFLOW_MATH_INLINE Losses<Formulas, N> losses_at(const N* of, const N* x) {
   N value[Formulas::entries + 1];
   value[Formulas::entries] = N(0.0);
   if constexpr (is_needed)
     population<Formulas>(of, x, of + Formulas::parameters, Formulas::node, value);
-  return {{value[Formulas::entries], of[Formulas::parameters + Formulas::nodes]}};
+  Losses<Formulas, N> losses;
+  losses.at[0] = value[Formulas::entries];
+  losses.at[1] = of[Formulas::parameters + Formulas::nodes];
+  if constexpr (means_are_needed)
+    means<Formulas>(of, x, of + Formulas::parameters, Formulas::node, losses.at + 2);
+  return losses;
 }
 
 template <class Formulas>
@@ -399,7 +425,8 @@ struct EventFormula {
   static constexpr std::size_t results = Formulas::events;
   template <class N>
   static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
-    const Losses<N> losses = losses_at<Formulas, Formulas::events_need_loss>(of, x);
+    const auto losses =
+        losses_at<Formulas, Formulas::events_need_loss, Formulas::events_need_means>(of, x);
     Formulas::event(of, x, losses.at, out);
   }
 };
@@ -409,7 +436,8 @@ struct PassageFormula {
   static constexpr std::size_t results = Formulas::passing;
   template <class N>
   static POPFLOW_MATH_INLINE void compute(const N* of, const N* x, N* out) {
-    const Losses<N> losses = losses_at<Formulas, Formulas::passages_need_loss>(of, x);
+    const auto losses =
+        losses_at<Formulas, Formulas::passages_need_loss, Formulas::passages_need_means>(of, x);
     Formulas::pass(of, x, losses.at, out);
   }
 };
@@ -714,26 +742,31 @@ class Functions {
     *out = value[n];
     return 0;
   }
-  static std::array<double, 2> losses(const void* problem, const double* x, bool needed) {
-    double value = 0;
-    if (needed && Formulas::has_loss) loss(problem, x, 0, &value);
-    return {value, of(problem).start_loss};
+  template <bool is_needed, bool means_are_needed>
+  static Losses<Formulas, double> losses(const void* problem, const double* x) {
+    const Made& made = of(problem);
+    Losses<Formulas, double> found{};
+    if constexpr (is_needed && Formulas::has_loss) loss(problem, x, 0, found.at);
+    found.at[1] = made.start_loss;
+    if constexpr (means_are_needed)
+      means<Formulas>(made.p.data(), x, made.weight.data(), made.node(), found.at + 2);
+    return found;
   }
   static int observe(const void* problem, const double* x, double /*t*/, double* values) {
-    const auto l = losses(problem, x, Formulas::observed_need_loss);
-    Formulas::observe(of(problem).p.data(), x, l.data(), values);
+    const auto l = losses<Formulas::observed_need_loss, Formulas::observed_need_means>(problem, x);
+    Formulas::observe(of(problem).p.data(), x, l.at, values);
     return 0;
   }
   static int events(const void* problem, const double* x, double /*t*/, double* values) {
-    const auto l = losses(problem, x, Formulas::events_need_loss);
-    Formulas::event(of(problem).p.data(), x, l.data(), values);
+    const auto l = losses<Formulas::events_need_loss, Formulas::events_need_means>(problem, x);
+    Formulas::event(of(problem).p.data(), x, l.at, values);
     return 0;
   }
   static int derived(const void* problem, std::size_t which, const double* x, double /*t*/,
                      double* values) {
-    const auto l = losses(problem, x, true);
+    const auto l = losses<true, Formulas::derived_need_means>(problem, x);
     std::vector<double> all(Formulas::derived);
-    Formulas::derive(of(problem).p.data(), x, l.data(), all.data());
+    Formulas::derive(of(problem).p.data(), x, l.at, all.data());
     std::copy(all.begin() + static_cast<std::ptrdiff_t>(Formulas::derived_begin[which]),
               all.begin() + static_cast<std::ptrdiff_t>(Formulas::derived_begin[which + 1]),
               values);
@@ -869,23 +902,23 @@ class Functions {
   }
   static int passages(const void* problem, std::size_t which, const double* x, double /*t*/,
                       double* values) {
-    const auto l = losses(problem, x, Formulas::passages_need_loss);
+    const auto l = losses<Formulas::passages_need_loss, Formulas::passages_need_means>(problem, x);
     std::vector<double> all(Formulas::passing);
-    Formulas::pass(of(problem).p.data(), x, l.data(), all.data());
+    Formulas::pass(of(problem).p.data(), x, l.at, all.data());
     std::copy(all.begin() + static_cast<std::ptrdiff_t>(Formulas::passage_begin[which]),
               all.begin() + static_cast<std::ptrdiff_t>(Formulas::passage_begin[which + 1]),
               values);
     return 0;
   }
   static int finals(const void* problem, const double* x, double /*t*/, double* values) {
-    const auto l = losses(problem, x, Formulas::ends_need_loss);
-    Formulas::finish(of(problem).p.data(), x, l.data(), values);
+    const auto l = losses<Formulas::ends_need_loss, Formulas::ends_need_means>(problem, x);
+    Formulas::finish(of(problem).p.data(), x, l.at, values);
     return 0;
   }
   static int outcome(const void* problem, const double* x, double /*t*/, std::size_t* which) {
-    const auto l = losses(problem, x, Formulas::ends_need_loss);
+    const auto l = losses<Formulas::ends_need_loss, Formulas::ends_need_means>(problem, x);
     double holds[Formulas::outcomes + 1];
-    Formulas::turn_out(of(problem).p.data(), x, l.data(), holds);
+    Formulas::turn_out(of(problem).p.data(), x, l.at, holds);
     for (*which = 0; *which < Formulas::outcomes; ++*which)
       if (holds[*which] != 0) break;
     return 0;

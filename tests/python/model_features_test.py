@@ -1,6 +1,6 @@
 # label: slow
 """What models offer beyond a loss: epochs, noise by equations, exact solutions, passages, outcomes,
-preconditioners, projections, and another state for training."""
+preconditioners, projections, means over the data, and another state for training."""
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from popflow.model import (  # noqa: E402
     ModelError,
     cross_entropy,
     finite,
+    logistic_loss,
     mixture,
     normal,
     rademacher,
@@ -314,3 +315,96 @@ def test_a_jacobian_that_would_take_most_of_the_build_is_left_out_with_a_reason(
     assert "too long to compile" in str(checks.note.values[place])
     with pytest.raises(popflow.UsageError, match="too long to compile"):
         popflow.run(system, t_end=1, method="rosenbrock4")
+
+
+def test_means_over_finite_data_are_those_of_numpy_in_single_flows_and_sweeps(tmp_path):
+    rng = np.random.default_rng(3)
+    inputs, p = rng.normal(size=(40, 5)), rng.random(40)
+    labels = np.where(inputs @ rng.normal(size=5) > 0, 1.0, -1.0)
+    m = Model("logistic", "logistic regression")
+    tilt = m.parameter("tilt", 1.0, "exponent of the probabilities")
+    w = m.weights("w", np.zeros(5), "weights")
+    x, y = m.data(finite(inputs, labels, probability=p**tilt))
+    m.loss(logistic_loss(y * (w @ x)))
+    m.observable("accuracy", m.mean(np.where(y * (w @ x) > 0, 1, 0)), "share of right predictions")
+    m.field("output", m.mean(x * (w @ x)), "mean of input times output")
+    m.event("sure", m.mean(y * (w @ x)) - 0.5, "the mean margin is 1/2")
+    m.passage("signed", m.mean(x * y) * w - 0.1, "times at which weights have the data's sign")
+    m.final("margin", m.mean(y * (w @ x)), "mean margin")
+    m.end = 5
+    system = m.build()
+    run = popflow.run(system, saves=4, output=tmp_path / "a.h5")
+    p = p / p.sum()
+    for at in range(4):
+        output = inputs @ run.w.values[at]
+        assert run.accuracy[at] == pytest.approx(p @ (labels * output > 0), abs=1e-12)
+        assert np.allclose(run.output[at], (p * output) @ inputs, rtol=1e-12, atol=1e-15)
+    import h5py
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert float(file["final/margin"][()]) == pytest.approx(p @ (labels * output), rel=1e-12)
+    sure = popflow.run(system, t_end=float(run.time_of.sure), saves=2)
+    assert p @ (labels * (inputs @ sure.w.values[-1])) == pytest.approx(0.5, rel=1e-6)
+    sweep = popflow.sweep(system, over={"tilt": popflow.linear(0, 2, 16)})  # in lanes
+    alone = popflow.run(system, tilt=2)
+    assert float(sweep.time_of.sure[-1]) == pytest.approx(float(alone.time_of.sure), rel=1e-6)
+    assert float(sweep.accuracy[-1]) == float(alone.accuracy[-1])
+
+
+def test_means_over_other_laws_are_exact():
+    def normal_data(m, w):
+        x = m.data(normal(2))
+        return w @ x - x.sum(), x
+
+    def beside_finite(m, w):
+        k, x = m.data(finite(np.array([1.0, 2.0])), normal(2))
+        return w @ x - k * x.sum(), x
+
+    def by_quadrature(m, w):
+        m.quadrature(4)
+        x = m.data(uniform(-1, 1, 2))
+        return w @ x - x.sum(), x
+
+    for name, make in (("normal", normal_data), ("beside", beside_finite), ("gauss", by_quadrature)):
+        m = Model(name, "a mean that equals the loss")
+        w = m.weights("w", np.array([0.3, -0.2]), "weights")
+        error, x = make(m, w)
+        m.loss(error**2 / 2)
+        m.observable("same", m.mean(error**2 / 2), "mean loss")
+        m.field("slope", m.mean(-error * x), "minus the gradient")
+        m.end = 1
+        system = m.build()
+        run = popflow.run(system, rtol=1e-10, saves=11)
+        assert np.allclose(run.same, run.loss, rtol=1e-12)
+        nearby = popflow.run(system, method="euler", dt=1e-6, t_end=1e-6, saves=2)
+        assert np.allclose(np.diff(nearby.w, axis=0)[0] / 1e-6, nearby.slope[0], rtol=1e-6)
+
+
+def test_means_without_an_exact_form_are_refused_with_the_reason():
+    def made(take, closed=False, law=None):
+        m = Model("refused", "a mean")
+        w = m.weights("w", np.ones(2), "weights")
+        x = m.data(law or normal(2))
+        m.loss((w @ x) ** 2)
+        if closed:
+            m.population_loss((w**2).sum())
+        m.observable("value", m.mean(take(w, x)), "value")
+        m.build()
+
+    with pytest.raises(ModelError, match="no polynomial of the data.*quadrature"):
+        made(lambda w, x: np.tanh(w @ x))
+    with pytest.raises(ModelError, match="depends on no data"):
+        made(lambda w, x: w.sum())
+    with pytest.raises(ModelError, match="leave population_loss\\(\\) out"):
+        made(lambda w, x: w @ x, closed=True, law=finite(np.eye(2)))
+
+
+def test_the_logistic_loss_has_its_derivatives_at_zero_and_far_away():
+    for size in (0.0, 800.0):
+        m = Model("margin", "logistic loss")
+        w = m.weights("w", size, "weight")
+        x = m.data(finite(np.array([1.0, -1.0, 2.0])))
+        m.loss(logistic_loss(w * x))
+        m.end = 1
+        run = popflow.run(m.build(), saves=2)  # build() checks the Jacobian
+        margins = size * np.array([1.0, -1.0, 2.0])
+        assert float(run.loss[0]) == pytest.approx(np.logaddexp(0, -margins).mean(), rel=1e-14)

@@ -29,6 +29,7 @@ def require_complete(model: Model) -> None:
                 raise ModelError(f"the weights {field.name} have no equation: call "
                                  f"rate({field.name}, ...), with 0 if they stay")
         require_no_loss(model)
+    require_means(model)
     require_noise(model)
     require_training(model)
     missing = [field.name for field in model.fields if id(field.symbol) not in model.solutions]
@@ -44,6 +45,18 @@ def require_no_loss(model: Model) -> None:
                 *model.passages, *model.outcomes, *model.finals]:
         if any(node.op in ("population", "initial loss") for node in in_order([row.symbol])):
             raise ModelError(f"{row.name} uses the loss, but the model has none")
+
+
+def require_means(model: Model) -> None:
+    """Refuses means over the data that have no exact form."""
+    if model.means and model.sample_loss is None:
+        raise ModelError("mean() needs a model with a loss of a sample, whose population it averages "
+                         "over: call loss()")
+    if model.means and model.given_population is not None and model.is_finite:
+        raise ModelError("mean() sums over the samples of finite(), but population_loss() takes the "
+                         "place of that sum: leave population_loss() out")
+    for _, value in model.means:
+        model.mean_formula(value)
 
 
 def require_arrays(model: Model) -> None:

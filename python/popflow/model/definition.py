@@ -18,7 +18,7 @@ from . import building
 from .completeness import require_complete, require_linear
 from .errors import ModelError
 from .laws import MOST_NODES, Law, Stored, finite
-from .symbols import Symbol, as_symbol, contents, evaluated, in_order, told, where
+from .symbols import Symbol, as_symbol, contents, evaluated, in_order, joined, told, where
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES_OF_QUADRATURE = 20_000
@@ -26,7 +26,7 @@ STEP = ("step", "epoch", "learning_rate", "batch_size")  # of training, for loss
 LONGEST_OUTCOME = 16  # letters
 KINDS = {"parameter": "a parameter", "data": "of a single sample",
          "weights": "which training moves", "population": "the population loss",
-         "initial loss": "the loss at the start", "time": "the time, for solution()",
+         "initial loss": "the loss at the start", "mean": "a mean over the data", "time": "the time, for solution()",
          "training": "the step of training, for loss()", "direction": "of another map"}
 
 
@@ -113,6 +113,7 @@ class Model:
         self.time = Symbol("time", (), (), "time", "time")
         self.step, self.epoch, self.learning_rate, self.batch_size = (
             Symbol("training", (), (), name, place) for place, name in enumerate(STEP))
+        self.means: list[tuple[Symbol, Symbol]] = []  # a mean, and the expression of a sample
         self.solutions: dict[int, Symbol] = {}
         self.passages: list[Row] = []
         self.outcomes: list[Row] = []
@@ -261,6 +262,18 @@ class Model:
                    floor: float = 0.0) -> None:
         """A scalar that is recorded."""
         self.observables.append(self._value(name, value, meaning, sign, "observable", floor=floor))
+
+    def mean(self, value: Any) -> Symbol:
+        """Mean of an expression of a sample over the law of the data, such as the accuracy, for
+        observables, fields, events and so on. Like the population loss, it is exact."""
+        symbol = as_symbol(value)
+        self._allowed(symbol, {"parameter", "weights", "data"}, "the mean")
+        if not any(node.op == "data" for node in in_order([symbol])):
+            raise ModelError(f"mean() takes an expression of a sample; {symbol.label} depends on no "
+                             "data")
+        found = Symbol("mean", (), symbol.shape, f"the mean of {symbol.label}", len(self.means))
+        self.means.append((found, symbol))
+        return found
 
     def noise(self, factor: Any = None, covariance: Any = None) -> None:
         """Noise of a model by equations, for the SDE: dx = rate dt + sqrt(eta / B) G dW.
@@ -502,6 +515,20 @@ class Model:
         assert self.sample_loss is not None
         return normal_mean(self, self.sample_loss)
 
+    def sums_means(self) -> bool:
+        """Returns whether means over the data are sums over the nodes of the population."""
+        return len(self.nodes()[0]) > 0
+
+    def mean_formula(self, value: Symbol) -> Symbol:
+        """Returns the mean of an expression of a sample over normal data: of all data or, if sums
+        over finite laws remain, of those that are not finite."""
+        from .isserlis import normal_mean
+        if self.sums_means() and not self.has_means:
+            return value
+        parts = [normal_mean(self, value.ravel()[k], "expression")
+                 for k in range(value.size)]
+        return joined(parts, value.shape, value.label) if value.shape else parts[0]
+
     # ---- Building.
 
     def build(self, check: bool = True, cache: bool = True) -> System:
@@ -555,6 +582,7 @@ class Model:
         roots += [one for one in (self.sample_loss, self.given_population, self.noise_factor,
                                   self.noise_covariance) if one is not None]
         roots += [self.solutions[key] for key in self.solutions]
+        roots += [of for _, of in self.means]
         for field in self.fields:
             for one in self.maps.get(id(field.symbol), []):
                 made.update(f"{field.name} {one.is_projection}".encode())
@@ -725,14 +753,14 @@ class Model:
                of: set[str] | None = None, any_shape: bool = False) -> Row:
         self._new(name, meaning, what)
         symbol = as_symbol(value) if any_shape else scalar(value, f"the {what} {name}")
-        self._allowed(symbol, of or {"parameter", "weights", "population", "initial loss"},
+        self._allowed(symbol, of or {"parameter", "weights", "population", "initial loss", "mean"},
                       f"the {what} {name}")
         return Row(name, meaning, symbol, sign, floor=float(floor))
 
     def _allowed(self, symbol: Symbol, ops: set[str], what: str,
                  more: frozenset[int] | set[int] = frozenset()) -> None:
         own = {id(one) for one in [*(row.symbol for row in [*self.parameters, *self.fields]),
-                                   *self.base, self.population, self.initial_loss, self.time,
+                                   *self.base, *(one for one, _ in self.means), self.population, self.initial_loss, self.time,
                                    self.step, self.epoch, self.learning_rate, self.batch_size]}
         for node in in_order([symbol]):
             if node.op not in KINDS:

@@ -68,7 +68,7 @@ class Generator:
         self.p = ca.SX.sym("p", len(model.parameters))
         self.x = ca.SX.sym("x", model.entries)
         self.s = ca.SX.sym("s", model.inputs + 4 * model.uses_step)
-        self.losses = ca.SX.sym("l", 2)
+        self.losses = ca.SX.sym("l", 2 + self.summed())
         self.v = ca.SX.sym("v", model.entries)
         self.t = ca.SX.sym("t", 1)
         for i, row in enumerate(model.parameters):
@@ -92,6 +92,17 @@ class Generator:
         self.lowering.data = self.normal_numbers()
         self.lowering.leaf(model.population, self.losses[0])
         self.lowering.leaf(model.initial_loss, self.losses[1])
+        begin = 2
+        for found, value in model.means:
+            if model.sums_means():
+                self.lowering.leaf(found, self.losses[begin:begin + found.size])
+                begin += found.size
+            else:
+                self.lowering.leaf(found, self.lowering.entries(model.mean_formula(value)))
+
+    def summed(self) -> int:
+        """Number of means that are sums over the nodes of the population."""
+        return sum(found.size for found, _ in self.model.means) if self.model.sums_means() else 0
 
     def normal_numbers(self) -> Any:
         """Numbers of a sample that are no finite data, as a column."""
@@ -178,6 +189,9 @@ class Generator:
         add("event", "p x l", self.column([one.symbol for one in model.events]))
         add("constant", "p l", self.column([one.symbol for one in model.constants]))
         add("derive", "p x l", self.column([one.symbol for one in model.derived]))
+        if self.summed():
+            add("mean_of", "p x s", self.column([model.mean_formula(value)
+                                                 for _, value in model.means]))
         self.add_others(add)
         sums_in_matrices = batch is not None and len(nodes) > 0
         main = batch.operations if batch is not None and sums_in_matrices else \
@@ -257,6 +271,11 @@ class Generator:
             "has_solution": bool(model.solutions), "has_precondition": bool(model.maps),
             "has_projection": self.projects(), "passages_need_loss": self.need(model.passages),
             "ends_need_loss": self.need(model.finals + model.outcomes),
+            "observed_need_means": self.need_means(model.observables + model.invariants),
+            "events_need_means": self.need_means(model.events),
+            "passages_need_means": self.need_means(model.passages),
+            "ends_need_means": self.need_means(model.finals + model.outcomes),
+            "derived_need_means": self.need_means(model.derived),
             "draws_numbers": model.sample_loss is not None and model.draws_numbers,
             "uses_step": model.uses_step, "has_means": model.has_means}.items() if flag}
 
@@ -264,7 +283,7 @@ class Generator:
         model = self.model
         factor, drawn = model.noise_factor, len(model.drawn()[0])
         return {name: size for name, size in {
-            "passing": sum(one.symbol.size for one in model.passages),
+            "means": self.summed(), "passing": sum(one.symbol.size for one in model.passages),
             "finals": len(model.finals), "outcomes": len(model.outcomes),
             "noise_columns": factor.shape[1] if factor is not None else 0, "drawn": drawn,
             "chosen": (drawn or len(model.nodes()[0])) if model.in_epochs else 0}.items() if size}
@@ -325,6 +344,10 @@ class Generator:
     def need(self, items: Sequence[Any]) -> bool:
         return any(node is self.model.population
                    for node in in_order([one.symbol for one in items]))
+
+    def need_means(self, items: Sequence[Any]) -> bool:
+        return self.summed() > 0 and any(node.op == "mean"
+                                         for node in in_order([one.symbol for one in items]))
 
     def draw(self) -> str:
         """Prints how the numbers of a sample outside of finite data are drawn, law by law."""

@@ -51,8 +51,9 @@ def is_power(node: Symbol) -> bool:
     return len(values) == 1 and float(values[0]).is_integer() and values[0] >= 0
 
 
-def normal_mean(model: Model, loss: Symbol) -> Symbol:
-    """The mean of the loss over the law of the data, as a symbol that the lowering expands."""
+def normal_mean(model: Model, loss: Symbol, what: str = "loss") -> Symbol:
+    """The mean of the loss, or of another scalar of a sample, over the law of the data: a symbol that
+    the lowering expands."""
     kinds = {law.kind for law, _ in model.laws if law.kind != "finite"}
     finite = frozenset(id(symbol) for law, symbols in model.laws if law.kind == "finite"
                        for symbol in symbols)
@@ -60,10 +61,10 @@ def normal_mean(model: Model, loss: Symbol) -> Symbol:
     if kinds != {"normal"} or found > HIGHEST:
         why = (f"the law of the data is {', '.join(sorted(kinds))}, not normal"
                if kinds != {"normal"}
-               else f"the loss {loss.label} is no polynomial of the data" if found == MOST
-               else f"the loss is of degree {found:g} in the data, above {HIGHEST}")
-        raise ModelError(f"the mean of the loss over the data has no exact form here: {why}. Give "
-                         "it by population_loss(), or take it by quadrature(points) in up to four "
-                         "dimensions, a Gauss rule that is exact for polynomials of degree "
-                         "2 points - 1")
+               else f"the {what} {loss.label} is no polynomial of the data" if found == MOST
+               else f"the {what} is of degree {found:g} in the data, above {HIGHEST}")
+        given = "Give it by population_loss(), or take" if what == "loss" else "Take"
+        raise ModelError(f"the mean of the {what} over the data has no exact form here: {why}. "
+                         f"{given} it by quadrature(points) in up to four dimensions, a Gauss rule "
+                         "that is exact for polynomials of degree 2 points - 1")
     return Symbol("normal mean", (loss,), (), f"E {loss.label}", int(found))

@@ -495,7 +495,8 @@ def cross_entropy(logits: Any, label: Any) -> Symbol:
 def logistic_loss(margin: Any) -> Symbol:
     """log(1 + exp(-margin)), without overflow."""
     m = as_symbol(margin)
-    return np.maximum(-m, 0) + np.log1p(np.exp(-np.abs(m)))
+    # Both branches have all derivatives of the loss at 0, which abs() and maximum() have not.
+    return where(m > 0, 0, -m) + np.log1p(np.exp(-where(m > 0, m, -m)))
 
 
 def norm(x: Any, ord: Any = None, axis: int | None = None, keepdims: bool = False) -> Symbol:
