@@ -133,8 +133,8 @@ def with_steps(attention: str) -> list[Number]:
        experiments=["joma-figure2-sgd", "joma-joint-correlation"], has_long=True)
 def correlation(long: bool) -> list[Number]:
     """Figure 2: 2000 steps of 0.1 with softmax attention, here on batches of 20 contexts of 100
-    tokens, for several draws of problem and start. The least correlation over time must be at least
-    0.95 as the mean over runs, which is nine tenths of the variance over tokens.
+    tokens, for several draws of problem and start. The least correlation over time, averaged over
+    runs, must be at least 0.95, so that nine tenths of the variance over tokens are explained.
 
     The claim also holds at a learning rate of 1, with 10 nodes, and with contexts of 10 tokens, in
     which the shares of the tokens are noisy. With 5 nodes the correlation is lower, and so close to
@@ -244,10 +244,10 @@ def entropy_bounce(long: bool) -> list[Number]:
 
     Several nodes share a token's attention, whose logit is then a sum over nodes: the first token
     holds the attention for a time of the order of exp(sum of mu^2/(2 tau^2)). So with more nodes
-    the entropy falls lower and rises later. Softmax attention is exp attention in another time: dt
-    of softmax is the sum of the exponentials times dt of exp. Both follow one path, so the state at
-    t = infinity is the end of the exp flow, in which every weight is within 1e-6 of its target at
-    time 60. The minimum is taken over the softmax flow until t = 1e6 and the exp flow. At t =
+    the entropy falls lower and rises later. Softmax attention is exp attention with rescaled time:
+    dt of softmax is the sum of the exponentials times dt of exp. Both follow one path, so the state
+    at t = infinity is the end of the exp flow, in which every weight is within 1e-6 of its target
+    at time 60. The minimum is taken over the softmax flow until t = 1e6 and the exp flow. At t =
     infinity most draws bounce even with 8 nodes, where hardly any does by t = 1e6. The share falls
     with the number of nodes, because the final attention is sparser.
 

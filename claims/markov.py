@@ -431,10 +431,8 @@ def sampled(long: bool) -> list[Number]:
         learnable = sgd.attrs["stationary_entropy"] - sgd.attrs["entropy_rate"]
         apart = (np.abs(pair.loss_difference) + pair.loss_band).max() / learnable
         found += [Check(f"largest difference of the mean loss with its band, relative to what can "
-                        f"be "
-                        f"learned, {where}", float(apart),
-                        "course of the loss, B = 16 with 1024 symbols",
-                        most=0.05),
+                        f"be learned, {where}", float(apart),
+                        "course of the loss, B = 16 with 1024 symbols", most=0.05),
                   Number(f"largest change of the flow's loss at a tenth of the tolerance, relative "
                          f"to what can be learned, {where}", flow_error(start, learnable),
                          "course of the loss, B = 16 with 1024 symbols")]

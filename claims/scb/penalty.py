@@ -32,7 +32,7 @@ def l1(long: bool) -> list[Number]:
 
     Against plain SGD the claim holds. l1 itself brings the attention nearer to Q, and lowers the
     loss where there is much to learn (large K_P), as the comparison with the same two stages
-    without l1 shows. For this lambda has to be small. The best lambda is of the order of the noise
+    without l1 shows. For this, lambda has to be small. The best lambda is of the order of the noise
     that a weight accumulates, well below the noise of one batch. A larger lambda loses more by its
     bias, most where K_P is small.
 
