@@ -57,8 +57,7 @@ std::vector<std::string> named(const std::string& name, const Axes& axes, System
   return names;
 }
 
-/// Symbol of a value. It is the name of a value without a symbol, because files store a symbol for
-/// every value.
+/// Symbol of a value, or its name if it has none, because files store a symbol for every value.
 template <class Value>
 std::string symbol_of(const Value& value) {
   return value.symbol.empty() ? value.name : value.symbol;

@@ -20,8 +20,8 @@ struct Evaluation {
   double signal_A = 0;  ///< NaN if Q has no signal
 };
 
-/// Evaluation of a state for the events. It holds only what they need, because it is computed after
-/// every step.
+/// Evaluation of a state for the events: only the quantities that events need, because it is
+/// computed after every step.
 struct EventEvaluation {
   SignalState<double> signals{};
   std::int8_t stage = 1;

@@ -22,7 +22,7 @@ struct Part {
 /// Widening of the band, in standard errors, because samples may not show the whole skewness.
 /// Skewness moves the quantiles of Student's t by (2 q^2 + 1)/6 times the skewness of the mean
 /// (Johnson 1978; Hall 1992), where q is the Gaussian quantile. The standard error of a sample
-/// skewness is about sqrt(6/(n - 3)) (1 + 2 |sample skewness|). It is larger if the square of the
+/// skewness is about sqrt(6/(n - 3)) (1 + 2 |sample skewness|), and larger if the square of the
 /// skewness exceeds what chance explains, because samples hide heavy tails. Skewness that both
 /// groups share cancels, as far as their shares of the variance and their numbers of runs are
 /// equal.
@@ -53,7 +53,8 @@ double mean_excess(const Extremes& redrawn, const std::vector<double>& z, double
   return times > 0 ? sum / times : 0;
 }
 
-/// Half-widths over all times, in standard errors, and the p-value for `width`.
+/// Half-widths over all times, in standard errors, and the p-value of the largest |z| less its
+/// allowance.
 struct Reach {
   double width = 0;
   double gaussian = 0;  ///< half-width for Gaussian distributions

@@ -27,8 +27,8 @@ void append(Centred& to, const Paths& paths, const std::vector<double>& mean,
 std::vector<double> split_maxima(const Centred& data, std::size_t n1, std::size_t n2,
                                  std::uint64_t seed, Workers& workers);
 
-/// Number of draws of the bootstrap. Its tests double the p-value of the likelier side, so that
-/// p-values are multiples of 1/1000 here, too.
+/// Number of draws of the bootstrap. Two-sided tests double the larger of the two one-sided
+/// p-values, so that the bootstrap's p-values are multiples of 1/1000, too.
 inline constexpr std::size_t kRedraws = 1999;
 
 /// Largest z and largest -z over time, for every draw.

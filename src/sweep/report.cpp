@@ -134,8 +134,8 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
   return line;
 }
 
-/// Returns whether the sweep used lanes for a cell's flow. This depends on sizes, which may be in a
-/// problem file (if it can still be read) and grow with a training rule.
+/// Returns whether the sweep used lanes for a cell's flow. The use of lanes depends on sizes. A
+/// training rule increases them, and a problem file may contain them (if it can still be read).
 bool used_lanes(const RunConfig& config, const Catalogue& catalogue) {
   const FlowPlan declared = std::get<FlowPlan>(mode_plan(config.options));
   if (config.options.has("problem") || !is_plain(config.options)) {

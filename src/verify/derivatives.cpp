@@ -299,9 +299,8 @@ class JacobianAt {
     std::size_t i = 0;
     for (const StateBlock& block : system_.shape().blocks)
       for (std::size_t k = 0; k < block.size; ++k, ++i) {
-        // At a kink of the right-hand side the derivative along this entry does not exist. It is
-        // not needed if the entry is at rest and no other entry moves it, because the entry then
-        // stays there.
+        // At a kink of the right-hand side the derivative along this entry does not exist. An entry
+        // that is at rest, and that no other entry moves, stays there and needs no derivative.
         if (columns[i].kink && !moves_[i] && f_[i] == 0) continue;
         worst.add(columns[i].error, columns[i].allowed,
                   "the column of " + block.name + "[" + std::to_string(k) + "] at " + at_.where);
@@ -311,9 +310,9 @@ class JacobianAt {
 
  private:
   /// Relative error of a column at the best step, and the allowed error there. Differences cannot
-  /// resolve columns far below the rounding of the right-hand side. Perturbed last digits of the
-  /// state bound the accuracy of both. They act on the column, and on the right-hand side, whose
-  /// terms may cancel, as near a state of rest.
+  /// resolve columns far below the rounding of the right-hand side. The allowed error includes the
+  /// changes of the column and of the right-hand side under perturbed last digits of the state,
+  /// because terms may cancel, as near a state of rest.
   struct Column {
     double error, allowed;
     bool kink;  ///< the one-sided slopes differ
