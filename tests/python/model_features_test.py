@@ -364,7 +364,8 @@ def test_means_over_other_laws_are_exact():
         x = m.data(uniform(-1, 1, 2))
         return w @ x - x.sum(), x
 
-    for name, make in (("normal", normal_data), ("beside", beside_finite), ("gauss", by_quadrature)):
+    for name, make in (("normal", normal_data), ("beside", beside_finite),
+                       ("gauss", by_quadrature)):
         m = Model(name, "a mean that equals the loss")
         w = m.weights("w", np.array([0.3, -0.2]), "weights")
         error, x = make(m, w)

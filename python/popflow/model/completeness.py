@@ -50,11 +50,11 @@ def require_no_loss(model: Model) -> None:
 def require_means(model: Model) -> None:
     """Refuses means over the data that have no exact form."""
     if model.means and model.sample_loss is None:
-        raise ModelError("mean() needs a model with a loss of a sample, whose population it averages "
-                         "over: call loss()")
+        raise ModelError("mean() needs a model with a loss of a sample, whose population it "
+                         "averages over: call loss()")
     if model.means and model.given_population is not None and model.is_finite:
-        raise ModelError("mean() sums over the samples of finite(), but population_loss() takes the "
-                         "place of that sum: leave population_loss() out")
+        raise ModelError("mean() sums over the samples of finite(), but population_loss() takes "
+                         "the place of that sum: leave population_loss() out")
     for _, value in model.means:
         model.mean_formula(value)
 

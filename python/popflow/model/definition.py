@@ -26,7 +26,8 @@ STEP = ("step", "epoch", "learning_rate", "batch_size")  # of training, for loss
 LONGEST_OUTCOME = 16  # letters
 KINDS = {"parameter": "a parameter", "data": "of a single sample",
          "weights": "which training moves", "population": "the population loss",
-         "initial loss": "the loss at the start", "mean": "a mean over the data", "time": "the time, for solution()",
+         "initial loss": "the loss at the start", "mean": "a mean over the data",
+         "time": "the time, for solution()",
          "training": "the step of training, for loss()", "direction": "of another map"}
 
 
@@ -269,8 +270,8 @@ class Model:
         symbol = as_symbol(value)
         self._allowed(symbol, {"parameter", "weights", "data"}, "the mean")
         if not any(node.op == "data" for node in in_order([symbol])):
-            raise ModelError(f"mean() takes an expression of a sample; {symbol.label} depends on no "
-                             "data")
+            raise ModelError(f"mean() takes an expression of a sample; {symbol.label} depends on "
+                             "no data")
         found = Symbol("mean", (), symbol.shape, f"the mean of {symbol.label}", len(self.means))
         self.means.append((found, symbol))
         return found
@@ -760,7 +761,8 @@ class Model:
     def _allowed(self, symbol: Symbol, ops: set[str], what: str,
                  more: frozenset[int] | set[int] = frozenset()) -> None:
         own = {id(one) for one in [*(row.symbol for row in [*self.parameters, *self.fields]),
-                                   *self.base, *(one for one, _ in self.means), self.population, self.initial_loss, self.time,
+                                   *self.base, *(one for one, _ in self.means),
+                                   self.population, self.initial_loss, self.time,
                                    self.step, self.epoch, self.learning_rate, self.batch_size]}
         for node in in_order([symbol]):
             if node.op not in KINDS:

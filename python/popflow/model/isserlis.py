@@ -52,8 +52,8 @@ def is_power(node: Symbol) -> bool:
 
 
 def normal_mean(model: Model, loss: Symbol, what: str = "loss") -> Symbol:
-    """The mean of the loss, or of another scalar of a sample, over the law of the data: a symbol that
-    the lowering expands."""
+    """The mean of the loss, or of another scalar of a sample, over the law of the data: a symbol
+    that the lowering expands."""
     kinds = {law.kind for law, _ in model.laws if law.kind != "finite"}
     finite = frozenset(id(symbol) for law, symbols in model.laws if law.kind == "finite"
                        for symbol in symbols)
