@@ -81,8 +81,8 @@ to its target in less time than the rounding of t. Its rate is then held at e^27
 with an S0 of this size, at e^(27 + S0/(2 tau^2)) for the largest of these, but at most at e^130
 (from 14 tau on). This changes time_to_90 by a relative amount below 4e-12 mu/tau: 2e-8 for a target
 of 5000 tau. clock_spread leaves out such tokens. In full coordinates it also leaves out tokens
-within 1e-6 of the way of their target, because v no longer determines their clock there; late in a
-run it then covers only the slowest tokens. Reduced coordinates have no such limit.)";
+within 1e-6 of the way of their target, because v does not determine their clock there. Late in a
+run clock_spread then covers only the slowest tokens. Reduced coordinates have no such limit.)";
 
 ParameterTable parameters() {
   const Condition drawn{.option = "problem", .absent = true};

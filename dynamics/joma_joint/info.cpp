@@ -56,9 +56,9 @@ that of z with the theorem's z from the same start; correlation_weights and corr
 term of the theorem each.
 
 Coordinates. With --coordinates integrated z is not in the state but follows from V by the theorem.
-This is exact for exp, and for linear attention from starts with z^2 > sum_k v_k^2, where z keeps
-its sign (other starts are refused). For softmax it is an approximation. z is recorded nevertheless,
-and theorem_residual is then 0.
+The elimination is exact for exp, and for linear attention from starts with z^2 > sum_k v_k^2, where
+z keeps its sign (other starts are refused). For softmax it is an approximation. z is recorded
+nevertheless, and theorem_residual is then 0.
 
 Sampled model. Each sample is a class c ~ p with --context-length tokens i.i.d. from x_c. Its
 gradient is that of its class, at the context's empirical shares in place of x_c, averaged over the

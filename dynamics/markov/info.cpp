@@ -45,11 +45,12 @@ loss at b*, a function L(s). With x = Pr(x_n = 0, x_{n+1} = 1) under the model,
 Exact results with the optimal bias.
   Energy. E = e^2 - w^2 - sign(w) log|w| is conserved, and e and w keep their signs. If w = 0 at the
   start, w stays 0 and the energy is not finite.
-  Global minima. They form the curve s = s* = log[(1-p)(1-q)/(pq)]. On it the model's transitions
-  are those of the chain, and the loss is the entropy rate.
+  Global minima. They form the curve s = s* = log[(1-p)(1-q)/(pq)]. On this curve the model's
+  transitions are those of the chain, and the loss is the entropy rate.
   The line e = 0. All its points are at rest: the model predicts pi, and the loss is the entropy
-  H(pi). For p+q < 1 they are local minima at w < -1/sqrt 2 and maxima at w > -1/sqrt 2; for p+q > 1
-  it is the reverse. (0, -1/sqrt 2) is a saddle; its energy -(1 + log 2)/2 defines the separatrix.
+  H(pi). For p+q < 1 these points are local minima at w < -1/sqrt 2 and maxima at w > -1/sqrt 2; for
+  p+q > 1 it is the reverse. (0, -1/sqrt 2) is a saddle; its energy -(1 + log 2)/2 defines the
+  separatrix.
   Limit of the flow from a start with e != 0:
                                             p+q < 1     p+q > 1
     w >= 0                                  global      local
@@ -65,9 +66,9 @@ Exact results with the optimal bias.
 With --bias free the energy is not conserved; the outcome is the place where the state ends.
 
 What to expect. From a small e0 the loss stays at H(pi) until e has grown away from the line e = 0
-(for p+q < 1 at the rate 2 pi_0 pi_1 (1-p-q) (1 + 2 w|w|)). Then it falls to the entropy rate within
-a few times 1/(pi_0 pi_1). For p+q > 1 the line attracts standard small starts, and their loss stays
-at H(pi). Only starts above the separatrix, or left of the saddle, learn.
+(for p+q < 1 at the rate 2 pi_0 pi_1 (1-p-q) (1 + 2 w|w|)). Then the loss falls to the entropy rate
+within a few times 1/(pi_0 pi_1). For p+q > 1 the line attracts standard small starts, and their
+loss stays at H(pi). Only starts above the separatrix, or left of the saddle, learn.
 
 Sampled model. Samples are stationary chains of --context-length symbols, with one transition fewer.
 The gradient is the mean over transitions and sequences; at any length its expectation is the flow.
@@ -80,21 +81,21 @@ covariance is
 The terms with g are due to the correlation of successive positions; the sums have closed forms.
 --noise-samples has no effect. At w = 0 or e = 0 the gradient of every sample vanishes, so noise
 does not move the state across; but a large step can jump across, and then e or w changes its sign.
-With noise the energy is not conserved. A sample changes it by -2 e^2 times its contribution to
-db/dt, so the energy fluctuates at order sqrt(eta/B) and drifts at order eta, and a run can cross
-the separatrix. The outcome is then the place where the run ends, not the basin of its start: global
-if less than 10% of H(pi) - H(x_{n+1}|x_n) remains; local near the line e = 0 where the line
-attracts, far below the separatrix. loss_settled still refers to the limit of the flow from the
-start.
+With noise the energy is not conserved. A sample changes the energy by -2 e^2 times its contribution
+to db/dt. The energy therefore fluctuates at order sqrt(eta/B) and drifts at order eta, and a run
+can cross the separatrix. The outcome is then the place where the run ends, not the basin of its
+start. The outcome is global if less than 10% of H(pi) - H(x_{n+1}|x_n) remains, and local near the
+line e = 0 where the line attracts, far below the separatrix. loss_settled still refers to the limit
+of the flow from the start.
 
 Text. --text counts the transitions between two classes of a text's characters. The characters in
 --text-ones are 1 (by default the vowels of the Latin, Greek and Cyrillic alphabets); those in
 --text-zeros are 0 (by default all other letters). Characters are compared after Unicode's full case
 folding, in Normalization Form C. A letter with accents that is in neither list has the class of the
 letter without them; the Cyrillic short i and short u count as consonants. All other characters
-(marks, digits, punctuation, joiners) are left out, and the characters on both sides of them count
-as neighbours, across words and sentences ("a b" is a transition from a to b), as in Markov's own
-count of 1913. p and q are the relative frequencies.)";
+(marks, digits, punctuation, joiners) are left out, as in Markov's own count of 1913. The characters
+on both sides of them count as neighbours, across words and sentences: "a b" is a transition from a
+to b. p and q are the relative frequencies.)";
 
 ParameterTable parameters() {
   ParameterTable t;

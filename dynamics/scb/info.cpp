@@ -79,17 +79,17 @@ Two stages (--schedule two-stage; linear attention, full or support coordinates)
 - Stage 1 is the projected flow without l1. Stage 1 lasts until --stage1-time or until signal_V
   signal_A reaches --stage1-signal with a positive signal_V. (If both signals are negative, V
   converges to -P and A to -Q.)
-- Then, at once, each attention weight below the share --threshold of its column's sum becomes zero,
-  and each column is divided by the sum of the remaining weights, so that 1'a_k = 1. A column whose
-  weights are all below the threshold keeps its largest weights; columns_below_threshold counts
-  such columns.
+- Then, at once, each attention weight below the share --threshold of its column's sum becomes zero.
+  Each column is divided by the sum of its remaining weights, so that 1'a_k = 1. A column whose
+  weights are all below the threshold keeps its largest weights; columns_below_threshold counts such
+  columns.
 - Stage 2 is the flow without the projection and with l1. This flow has no minimiser: when the loss
   has converged, (V, A) moves along the valley (cP, Q/c) with c^3 ~ 3 lambda t / tr(P diag(mu) P').
   Stage 2 therefore ends on a plateau, after which the state rests: when the loss has fallen by at
   most eps^2 kappa_0 K_P / 2 within a time span of --plateau-time. The spans follow one another from
   the beginning of stage 2. Noise that hides the rest of the fall also ends the stage.
-- Rounding affects the final values alone, not the state: at the end of a run each weight below the
-  share --rounding of its column's sum becomes zero, then each column of A and of V is divided by
+- Rounding affects the final values alone, not the state. At the end of a run each weight below the
+  share --rounding of its column's sum becomes zero. Then each column of A and of V is divided by
   its sum.
 With --init-from a run in two stages continues in the stage in which the other run ended. With S the
 largest number of positions of a query, q the smallest weight in Q (1/S if all are equal) and

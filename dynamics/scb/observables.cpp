@@ -78,7 +78,7 @@ const BoundTable<FinalInfo, EndEvaluation>& final_table() {
       {{"columns_emptied", "", "columns of A in which rounding sets all weights to zero", true},
        [](const EndEvaluation& x) { return static_cast<double>(x.kept.empty_columns); }},
       {{"columns_of_V_kept", "",
-        "columns of V that are not divided by their sum, because it is not positive", true},
+        "columns of V that are not divided by their sum, because the sum is not positive", true},
        [](const EndEvaluation& x) { return static_cast<double>(x.V_columns_without_sum); }},
       {{"columns_below_threshold", "",
         "columns of A whose weights were all below the threshold after stage 1; they kept their "

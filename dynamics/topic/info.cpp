@@ -68,8 +68,8 @@ Starts. --init-from and a problem file override --value-init. Direct logits star
 --init-logit-same-word and so on (0 by default), which must agree with the values in a file. When
 factored, W_K = W_Q = init-scale I; W_E = init-scale I. With direct logits the states with d = s and
 a = b form an invariant, unstable manifold, on which rounding decides where a joint run goes. A
-start on this manifold is refused, and so is a start within rounding of it (d - s within 1e-12 of
-the 1/v to which they grow, a - b within 1e-12). --value-init identity starts from
+start on this manifold is refused, and so is a start within rounding of the manifold (d - s within
+1e-12 of the 1/v to which they grow, a - b within 1e-12). --value-init identity starts from
 d - s = init-scale, which may be negative.
 
 Landscape. With --t-end 0 a sweep over starts is a map of the loss. Take --train attention with
@@ -83,12 +83,13 @@ minima form a line in the plane of alpha and beta,
 Full matrices. Noise, and starts outside of the symmetric subspaces, leave symmetric coordinates.
 With --mode sde and sgd, and from a start of matrices (such as W_V, in a problem file or from
 --init-from), the state is the matrices themselves. The class means of W_V and Lambda are recorded
-under the scalars' names. The flow is exact at any state. With uniform attention it needs E[z z']
-and E[x z'] alone. Otherwise it is the mean over all C(T, tau) sets of topics, at most 100 000 of
-them. A word's frequency has two values, so the n^2 keys and queries are summed once per topic, and
-a set costs tau^2 operations per query. The class means of a noisy run follow the symmetric flow up
-to second-order effects of the noise. attention_* are means over documents, over queries of a
-document's words, and over keys of the kind. There is no Jacobian, so rosenbrock4 is not possible.
+under the scalars' names. The flow is exact at any state. With uniform attention the flow needs
+E[z z'] and E[x z'] alone. Otherwise the flow is the mean over all C(T, tau) sets of topics, at most
+100 000 of them. A word's frequency has two values, so the n^2 keys and queries are summed once per
+topic, and a set costs tau^2 operations per query. The class means of a noisy run follow the
+symmetric flow up to second-order effects of the noise. attention_* are means over documents, over
+queries of a document's words, and over keys of the kind. There is no Jacobian, so rosenbrock4 is
+not possible.
 
 Sampled model. A document has --document-length words of its topics. Attention is a softmax over its
 own positions, and the loss is the mean over its selected positions plus the l2 term. The loss of a
@@ -109,7 +110,7 @@ while the factors stay near their start. Then the factors grow, and at the defau
 attend to their own topic. This state is a saddle: much later, at t = 3.5e7, each word attends to
 itself. The two signs of d - s lead the direct flow to two different attractors: attention to the
 same word, or to the other words of its topic. The preferred attention depends on the sizes and the
-masking: with 4 topics of 3 words, 2 in a document, other topics end above the own topic, and with
+masking. With 4 topics of 3 words, 2 in a document, other topics end above the own topic. With
 --keep-prob 0 the attention does not distinguish keys.
 
 Stiffness. W_V's fastest rate (0.044 at the default sizes) bounds the steps of explicit methods, and

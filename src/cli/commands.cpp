@@ -390,8 +390,8 @@ const std::vector<Command>& commands() {
        true, false, run_options(), run},
       {"compare", "NAME [options]", "compare flow, SDE and sampled SGD on one problem",
        "Runs several models of training (rungs), from the population flow to sampled SGD, on one "
-       "problem, with one start and one set of save times, and writes them to one file, a group "
-       "each. Compares every observable by statistics: means with standard errors, simultaneous "
+       "problem, with one start and one set of save times. Writes them to one file, a group each. "
+       "Compares every observable by statistics: means with standard errors, simultaneous "
        "confidence bands, and verdicts (agree within --delta, differ, or the number of runs needed "
        "to decide).",
        true, false, compare_options(), compare_rungs},
@@ -413,9 +413,9 @@ const std::vector<Command>& commands() {
        experiments},
       {"verify", "NAME [options]", "check what a system declares",
        "Makes the problem that the options describe and checks what the system declares: its "
-       "gradient, Jacobian, samples, covariance, invariants, exact solution and reductions; and "
-       "that threads, resuming and a file of the problem change no bit. Prints a line for each "
-       "check, with the measured and the allowed value. The exit code is 1 if a check fails.",
+       "gradient, Jacobian, samples, covariance, invariants, exact solution and reductions. Also "
+       "checks that threads, resuming and a file of the problem change no bit. Prints a line for "
+       "each check, with the measured and the allowed value. The exit code is 1 if a check fails.",
        true, false, verify_options(), verify_one},
       {"info", "FILE... [options]", "show how a run went, or its observables as text",
        "Shows system, parameters, status, times, sizes, events and final values, from the file "

@@ -242,8 +242,9 @@ std::vector<Row> own_rows() {
         .default_text = "",
         .meaning =
             "end early. A condition on an observable, such as \"loss < 0.1\" (<, <=, > or >= and a "
-            "number), ends a flow at the time at which it begins to hold, and a noisy run after "
-            "the first step that fulfils it. Flows also have steady: the norm of the right-hand "
+            "number), ends a flow at the time at which it begins to hold. A noisy run ends after "
+            "the first step that fulfils the condition. Flows also have steady: the norm of the "
+            "right-hand "
             "side has stayed below --steady-tolerance while t grew by half of itself and by at "
             "least 10; stuck: at the pace of the last 100000 steps, the end would take more than "
             "1e8 steps (or --max-steps, if larger); and either",
