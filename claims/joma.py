@@ -436,7 +436,7 @@ def tree(long: bool) -> list[Number]:
     """Tokens are the leaves of a binary latent tree. A token's target is its probability to occur
     together with the query, (1 + rho^(2H))/2 at height H of their common ancestor. The integrated
     flow (nonlinear, exp attention) must learn the tokens level by level: the query, its sibling,
-    its cousins, and so on, and all tokens of a level at one time.
+    its cousins, and so on, and all tokens of a level at the same time.
 
     The largest start with the right order is searched at each temperature. Targets mu below (v(0)
     tau^2)^(1/3) are learned in the opposite order, because they are nearer to the start and

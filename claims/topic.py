@@ -391,13 +391,13 @@ def attention_contrast(runs: Any, with_word: bool = False) -> np.ndarray:
        conditions=["W_V with blocks", "W_V with blocks, keep-prob 0, random-prob 0.1",
                    "other words of the topic with W_V diagonal"])
 def landscape(long: bool) -> list[Number]:
-    """The weights are relative to that of a word of another topic: another word of the query's
-    topic has weight alpha, and the queried word itself beta. W_V is frozen in one of two forms that
-    are optimal under uniform attention. The form with blocks has equal entries for all pairs of
-    words of a topic; it is the optimum with l2. The diagonal form has the same entry for words of
-    one topic and of two. A word's entry with itself is larger, so that the sum over its topic is
-    the same; this form is as good without l2. The least loss over the plane is found by grids that
-    are refined around their best point.
+    """Attention weights are given relative to a word of another topic, which has weight 1. Another
+    word of the query's topic has weight alpha, and the queried word itself has weight beta. W_V is
+    frozen in one of two forms that are optimal under uniform attention. The form with blocks has
+    equal entries for all pairs of words of a topic; it is the optimum with l2. The diagonal form
+    has equal entries for all pairs of different words. A word's entry with itself is larger, so
+    that its topic has the same sum as in the form with blocks. Without l2 this form is as good. The
+    least loss over the plane is found by grids that are refined around their best point.
 
     With blocks the loss depends on (v-1) alpha + beta alone. Its minima are a valley, along which
     the mean weight of the own topic, ((v-1) alpha + beta)/v, is far above 1, that of uniform
@@ -522,9 +522,9 @@ def embeddings(long: bool) -> list[Number]:
     this must hold for every pair.
 
     The claim holds. The excess does not depend on the scale of the start. It is least with nine
-    topics in a document, and falls as l2 grows. Where it is small it is reached slowly: with l2 =
-    0.01, nine topics and the scale 0.01 it is 0.011 at t = 2000, and 0.217 in the end. If documents
-    have all ten topics, they do not distinguish topics."""
+    topics in a document, and falls as l2 grows. A small excess is reached slowly: with l2 = 0.01,
+    nine topics and the scale 0.01 the excess is 0.011 at t = 2000, and 0.217 in the end. If
+    documents have all ten topics, they do not distinguish topics."""
     del long
     found: list[Number] = []
     for l2 in (1e-6, 1e-4, 1e-2):
@@ -588,11 +588,12 @@ def on_plateau(run: Any) -> np.ndarray:
                  "document, l2 = 0.0001", "at the end"),
        conditions=["on the plateau", "at the end"])
 def alternating(long: bool) -> list[Number]:
-    """Alternating training is compared with joint training from W_V = 0. It has W_V at its optimum
-    under uniform attention, and then trains W_K and W_Q with W_V frozen until t = 1e14. Both start
-    from W_K = W_Q = 0.01 times the identity. Contrasts (the queried word counted) and norms of W_V
-    must agree to a tenth, on the plateau of joint training and at the end. On the plateau they are
-    taken where the logarithm of the contrast changes least with that of time.
+    """Alternating training is compared with joint training from W_V = 0. Alternating training takes
+    W_V at its optimum under uniform attention, freezes it, and trains W_K and W_Q until t = 1e14.
+    Both trainings start from W_K = W_Q = 0.01 times the identity. Contrasts (the queried word
+    counted) and norms of W_V must agree to a tenth, on the plateau of joint training and at the
+    end. On the plateau they are taken where the logarithm of the contrast changes least with that
+    of time.
 
     Both trainings attend to the topic, but not equally, because joint training still changes W_V on
     the plateau. At the end joint training has left the plateau for a state in which each word

@@ -130,8 +130,9 @@ def adaptive(long: bool) -> list[Number]:
     """Full-batch training by the discrete rules (N = 5), until signal_V signal_A is 1/2. The rules
     need raw gradients, so there is no preconditioner, and linear attention has no projection. The
     ratio of the steps that the two kinds of attention take must lie between 1/2 and 2. So must the
-    ratio of the excess losses at an equal number of steps, three times the larger of the two (at
-    most 3000). Plain gradient descent, for contrast, is represented by its flow.
+    ratio of the excess losses at an equal number of steps, three times the larger of the two
+    numbers of steps (at most 3000). Plain gradient descent, for contrast, is represented by its
+    flow.
 
     Adaptive rules remove the factor of order T by which softmax is slower under plain gradient
     descent. The remaining ratio depends on rule and rate: softmax is up to twenty times faster,

@@ -24,9 +24,9 @@ BATCHES = (4, 16, 32, 64)
 def smaller_batches(long: bool) -> list[Number]:
     """The paper takes the largest learning rate without divergence. For each method, rates are
     factors of sqrt 2 apart, in units of the rate 2/(T |mu|^2) at which a flow without projection
-    becomes unstable. The largest is taken at which no run with a batch of 64 diverges until three
-    boosting times; N = 3, T = 50 (200 in the long form). Smaller batches then train at the same
-    rate, and at half of it for comparison."""
+    becomes unstable. The chosen rate is the largest at which no run with a batch of 64 diverges
+    until three boosting times; N = 3, T = 50 (200 in the long form). Smaller batches then train at
+    the same rate, and at half of it for comparison."""
     T, runs = (200, 32) if long else (50, 12)
     start = flow(T, **SMALL)
     bound = stage2_bound(start.popflow.group("problem").mu, T)

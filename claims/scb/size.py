@@ -28,12 +28,12 @@ def large(long: bool) -> list[Number]:
     """The runs follow the population gradient plus isotropic Gaussian noise. Its scale is that of
     one sample's gradient, measured with the sampler, divided by the square root of B. Stage 1 runs
     at a rate of 0.5, a quarter of the largest stable rate, to 1.15 times the flow's boosting time.
-    It must end with signal_A above 0.1. The outcome varies with the noise, so the share of such
-    runs decides; it must be nine tenths. At N = 20 there are 200 runs. At N = 100 and 500, where a
-    run takes seconds, the long form has up to 200, since a few runs do not decide even if all of
-    them train. Stage 2 starts from the first run of a condition, if stage 1 trained it, and lasts
-    20 units of time at 0.8 of its stable rate (SGD: 0.2). After rounding, its distance to Q must be
-    at most a tenth of the norm.
+    Stage 1 must end with signal_A above 0.1. The outcome varies with the noise, so the share of
+    such runs decides; it must be nine tenths. At N = 20 there are 200 runs. At N = 100 and 500,
+    where a run takes seconds, the long form has up to 200, since a few runs do not decide even if
+    all of them train. Stage 2 starts from the first run of a condition, if stage 1 trained it, and
+    lasts 20 units of time at 0.8 of its stable rate (SGD: 0.2). After rounding, its distance to Q
+    must be at most a tenth of the norm.
 
     With such noise training works at very large batches only, since a weight accumulates noise at
     all positions and from the first step on. There are two thresholds. Below a B of order T (N =

@@ -31,7 +31,7 @@ def uniform_start(long: bool) -> list[Number]:
     does the loss when they grow. The loss is compared after half the boosting time, when the
     initial difference has decayed. SGD runs on the same samples, with the projection. All of these
     differences fall about as 1/N or faster, except that of signal_V without projection, which falls
-    as N^-0.23. The solver error is the largest change of a difference at ten times the tolerance,
+    as N^-0.23. The solver error is the largest change of a difference at a tenth of the tolerance,
     in one chain of each N."""
     vocabularies, chains = (5, 10, 20, 40, 80, *((160,) if long else ())), 8
     drawn = {(N, seed): chain(N, seed) for N in vocabularies for seed in range(1, chains + 1)}

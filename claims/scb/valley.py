@@ -19,9 +19,9 @@ def growing_distances(long: bool) -> list[Number]:
     """(Picture: `popflow run --config scb-valley`.) The flow runs in two stages (N = 10, T = 5000)
     without the stop on a plateau. The loss counts as converged when it is within a factor of two of
     its last value. From then on, the growth of each distance is measured from its least value to
-    its value at the end. It counts if both distances grow by at least a tenth of the norm; at
-    convergence they are 0.04 of it. The final distances to P and Q after rounding and normalising
-    are measured too, relative to the norms.
+    its value at the end. This growth must be at least a tenth of the norm for both; at convergence
+    the distances are 0.04 of the norm. The final distances to P and Q after rounding and
+    normalising are measured too, relative to the norms.
 
     The state slides along the valley (cP, Q/c), through (P, Q), where the distances are nearly
     zero, and beyond. The speed is proportional to lambda. At 0.16/lambda after the beginning of
@@ -29,7 +29,7 @@ def growing_distances(long: bool) -> list[Number]:
     normalising recovers both P and Q. At t = 1600 the state with the default lambda has not reached
     (P, Q): no distance has grown by then, and normalising leaves P as it is. Normalising recovers P
     once the attention off the positions rests at zero, after a time that is proportional to
-    1/lambda, too ([scb-claims](scb-claims.md)). It always recovers Q."""
+    1/lambda, too ([scb-claims](scb-claims.md)). Q is recovered in every case."""
     del long
     found: list[Number] = []
     for penalty in (None, 1e-5, 1e-4, 1e-3):
