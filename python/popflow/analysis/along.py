@@ -12,8 +12,8 @@ import xarray
 def along(function: Callable[..., Any], x: Any, *others: Any, outputs: int) -> tuple:
     """Applies `function(x, *others)` to each row of the arrays `others` along the dimension of `x`.
 
-    The dimension is the last one of plain arrays. A single value is used for all rows. The results
-    are numbers if the arrays have no other dimension.
+    In plain arrays this is the last dimension. A single value is used for all rows. The results are
+    numbers if the arrays have no other dimension.
     """
     x = x if isinstance(x, xarray.DataArray) else np.asarray(x, float)
     if x.ndim != 1:

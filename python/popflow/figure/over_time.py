@@ -115,8 +115,8 @@ def percentiles(y: Any) -> Any:
 def levels(axes: Any, data: xarray.Dataset, names: Mapping[str, str]) -> None:
     """Draws dashed lines at constants of the problem, each with its symbol at the right end.
 
-    The constants are attributes of the file or its parameters. Equal ones share a line. The page
-    moves symbols apart that would overlap.
+    The constants are attributes of the file or its parameters. Equal constants share a line. The
+    page moves apart symbols that would overlap.
     """
     found: dict[float, list[str]] = {}
     for name, symbol_of in names.items():

@@ -1,4 +1,4 @@
-"""The model: what a user declares, checked as it is declared."""
+"""The model: checks each declaration of a user when it is made."""
 
 from __future__ import annotations
 
