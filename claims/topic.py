@@ -156,13 +156,14 @@ def two_stages(long: bool) -> list[Number]:
     0.01. The tolerance hardly matters: the largest change of any of these numbers is given for each
     condition.
 
-    Random starts (full matrices, three draws each; 20 words in the short form) have a further
-    condition: the norm of W_V must grow by half or more before W_K has doubled. Otherwise a norm
-    that falls, or only passes the level, would count as a stage. From W_V = 0 or Gaussian entries
-    of 0.02 there are two stages. From the default of frameworks, uniform within +-1/sqrt(d), from
-    Gaussian entries of that size and from the identity there are not: W_V starts as large as its
-    value under uniform attention or larger. Its norm then grows by a third at most, or falls, and
-    settles elsewhere or not at all before W_K and W_Q grow (picture: 20 words; the dotted line is
+    Random starts (full matrices, three draws each; 20 words in the short form, 100 in the long
+    form) have a further condition: the norm of W_V must grow by half or more before W_K has
+    doubled. Otherwise a norm that falls, or only passes the level, would count as a stage. From W_V
+    = 0 there are two stages. From Gaussian entries of 0.02 there are two stages with 20 words; with
+    100 words W_V changes by slightly more than a tenth between them. From the default of
+    frameworks, uniform within +-1/sqrt(d), from Gaussian entries of that size and from the identity
+    there are none, because W_V starts too large. With 100 words its norm falls until stage 2. With
+    20 words the norm falls, or passes the level without resting there (picture; the dotted line is
     the norm under uniform attention)."""
     found: list[Number] = []
     cases: list[tuple[str, str, str, list[float]]] = [
@@ -267,9 +268,9 @@ def attention_to_the_topic(long: bool) -> list[Number]:
 
     The definition matters where each word attends to itself: with the word counted the own topic
     has more weight there, without it less. The start decides the time: W_K = W_Q = 0.01 times the
-    identity is special. From Gaussian factors (full matrices, three draws; 20 words in the short
-    form) training leaves the first plateau far earlier, for a state with more attention to the
-    topic in both definitions.
+    identity is special. From Gaussian factors (full matrices: three draws with 20 words, two with
+    100 words) training leaves the first plateau far earlier, with 100 words between t = 3e4 and
+    1e5, for a state with more attention to the topic in both definitions.
 
     Frozen W_V: the claim holds for good with l2 up to 0.01; with 0.01 and 9 topics it does not hold
     yet at t = 1e7. At l2 = 0.1 W_V has almost lost the topics, and with 5 topics or more attention
