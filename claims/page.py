@@ -210,7 +210,7 @@ def mark(number: Number) -> str:
 
 def lasted(result: Result) -> str:
     seconds = result.seconds
-    said = f"{seconds:.0f} s"
+    said = f"{seconds:.0f} s" if seconds >= 0.5 else "under 1 s"
     if seconds >= 90:
         said = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
     return said if result.processor else f"{said} elapsed"

@@ -141,7 +141,8 @@ def block_wise(init: str, l2: float, t_end: float, place: str) -> list[Number]:
 @claim(22, TOPIC,
        "Training has two stages: the norm of W_V grows first, those of W_K and W_Q later",
        experiments=["topic-two-stages"], has_long=True, picture="claim-22.png",
-       headline=("growth of the norm of W_V until stage 2, relative to the norm then, draw 0",
+       headline=("growth of the norm of W_V until stage 2, relative to the norm at that time, "
+                 "draw 0",
                  "all uniform +-1/sqrt(d)"),
        conditions=["W_V = 0, small Gaussian W_K, W_Q", "all Gaussian with 0.02",
                    "all uniform +-1/sqrt(d)"])
@@ -220,7 +221,8 @@ def grows(run: Any, what: str, place: str) -> Check:
     """Checks how far the norm of W_V has grown when the norm of W_K has doubled."""
     value = run.norm_value.values
     then = float(np.interp(float(run.time_of.stage2_start), run.time.values, value))
-    return Check(f"growth of the norm of W_V until stage 2, relative to the norm then, {what}",
+    return Check(f"growth of the norm of W_V until stage 2, relative to the norm at that time, "
+                 f"{what}",
                  (then - value[0]) / then, place, least=1 / 3)
 
 

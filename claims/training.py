@@ -41,9 +41,9 @@ def stages_by_rule(long: bool) -> list[Number]:
 
     Momentum and Nesterov have the stages of plain gradient descent at every rate, and lose them at
     the same scale: from a scale of 0.1 on, stage 2 begins 12 to 19 times as late as stage 1 ends,
-    but W_V changes by 24% between the two. RMSprop and Adam have the stages nowhere. They move each
-    entry by about the rate in each step, however small its gradient is, so W_K and W_Q double long
-    before W_V has grown."""
+    but W_V changes by 24% between the two. RMSprop and Adam have the stages in no cell. They move
+    each entry by about the rate in each step, however small its gradient is, so W_K and W_Q double
+    long before W_V has grown."""
     found: list[Number] = []
     for rule, (all_rates, end) in RULES.items():
         rates = all_rates if long else all_rates[:1]
