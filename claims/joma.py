@@ -468,8 +468,7 @@ def tree(long: bool) -> list[Number]:
                 continue  # beyond the targets
             wrong, within, change = wrong_steps(tau, np.array([start]))
             place = f"temperature {tau:g}, start {words} mu^3/tau^2"
-            found += [Check(f"steps of {wrong.size} to the next level at which it is not learned "
-                            f"later",
+            found += [Check(f"pairs of neighbouring levels in the wrong order, out of {wrong.size}",
                             int(wrong.sum()), place, most=0),
                       Check("spread of learning times within a level, relative to the latest time",
                             within, place, most=1e-7),
