@@ -126,8 +126,6 @@ class Claim:
     measure: Measure
     #: Experiments of `popflow experiments` that show the claim, too.
     experiments: Sequence[str] = ()
-    #: A file in docs/pictures.
-    picture: str = ""
     #: Whether the long form measures more than the short one.
     has_long: bool = False
     remarks: str = field(default="", compare=False)
@@ -146,7 +144,7 @@ CLAIMS: dict[int, Claim] = {}
 
 
 def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = (),
-          picture: str = "", has_long: bool = False, headline: tuple[str, str] = ("", ""),
+          has_long: bool = False, headline: tuple[str, str] = ("", ""),
           conditions: Sequence[str] = ()) -> Callable[[Measure], Measure]:
     """Registers a function that measures a claim. Its docstring is printed with the numbers; it
     says how the claim is tested and with what result. The protocol is the file in claims/protocols
@@ -159,7 +157,7 @@ def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = ()
         if number in CLAIMS:
             raise ValueError(f"claim {number} is registered twice; give one of the two another "
                              f"number")
-        CLAIMS[number] = Claim(number, paper, says, measure, experiments, picture, has_long,
+        CLAIMS[number] = Claim(number, paper, says, measure, experiments, has_long,
                                measure.__doc__ or "", headline, conditions)
         return measure
 

@@ -40,7 +40,6 @@ def as_wide(*widths: int) -> dict[str, Any]:
 
 @claim(10, JOMA, "Theorem 1: the logits follow the weights, exactly for linear and exp attention, "
        "nearly for softmax", experiments=["joma-figure2", "joma-joint-correlation"], has_long=True,
-       picture="claim-10.png",
        headline=("least correlation over time, mean over draws",
                  "softmax, 10 nodes, Dirichlet data"),
        conditions=["softmax, 10 nodes, Gaussian data", "softmax, 10 nodes, Dirichlet data",
@@ -232,7 +231,6 @@ def rise_from_unequal(seed: int) -> float:
 @claim(13, JOMA, "With nonlinear activation, the entropy of attention falls and rises again, and "
        "salient tokens are learned first",
        experiments=["joma-figure4", "joma-salient-first", "joma-first-learned"], has_long=True,
-       picture="claim-13.png",
        headline=("share of draws that bounce", "5 nodes until t = infinity"),
        conditions=["figure 4", "5 nodes until t = infinity", "8 nodes until t = infinity"])
 def entropy_bounce(long: bool) -> list[Number]:
@@ -370,8 +368,7 @@ def off_the_ratio() -> float:
                for mu, rate in rates.items() if mu != largest)
 
 
-@claim(14, JOMA, "The stable rank of the MLP's weights falls and rises again",
-       picture="claim-14.png", has_long=True,
+@claim(14, JOMA, "The stable rank of the MLP's weights falls and rises again", has_long=True,
        headline=("share of runs that bounce",
                  "square, Dirichlet data, temperature 1, 10 nodes"),
        conditions=["square, Dirichlet data, temperature 1, 10 nodes",
@@ -428,7 +425,7 @@ def rank_bounced(rank: Any) -> Any:
 
 
 @claim(15, JOMA, "Co-occurrence in the latent tree sets the order in which tokens are learned",
-       experiments=["joma-tree"], picture="claim-15.png",
+       experiments=["joma-tree"],
        headline=("exponent of the temperature in the largest start", "boundary"),
        conditions=["temperature 10, start a tenth of mu^3/tau^2",
                    "temperature 10, start ten times mu^3/tau^2"])

@@ -520,7 +520,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 
 @claim(40, MARKOV, "Starts with w < 0 and an energy above the saddle's end in a global minimum: a "
-       "guideline for initialisation", has_long=True, picture="claim-40.png",
+       "guideline for initialisation", has_long=True,
        headline=("share of starts that end global, p + q < 1, p = 0.6, q = 0.05",
                  "SGD, around (0.5, -1), skewed chains"),
        conditions=["SGD, around (0.5, -1)", "SGD, around (0.5, -1), skewed chains",

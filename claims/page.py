@@ -9,7 +9,7 @@ from pathlib import Path
 
 from popflow.analysis import Estimate
 
-from . import protocols
+from . import figures, protocols
 from .claim import CLAIMS, Check, Claim, Number, by_verdict, verdict_in_line
 from .papers import SOURCES
 from .protocols import Protocol
@@ -84,9 +84,10 @@ def headline(claim: Claim, forms: Forms) -> Number:
 
 
 def thumbnail(claim: Claim) -> str:
-    if not claim.picture:
+    if not figures.tells_more(claim.number):
         return ""
-    return f'<img src="pictures/{claim.picture}" width="120" alt="figure of claim {claim.number}">'
+    return (f'<img src="pictures/{figures.picture(claim.number)}" width="120" '
+            f'alt="figure of claim {claim.number}">')
 
 
 def cells(*texts: str) -> str:
@@ -94,10 +95,10 @@ def cells(*texts: str) -> str:
     return "".join("| " + text.replace("|", r"\|") + " " for text in texts) + "|"
 
 
-def together(forms: Forms) -> list[Number]:
+def together(forms: Forms) -> list[Check]:
     """Returns the deciding numbers of the long form, and those of the short form for conditions
     that the long form lacks."""
-    numbers: list[Number] = []
+    numbers: list[Check] = []
     for form in ("long", "short"):
         checks = [one for one in forms[form].numbers if isinstance(one, Check)] \
             if form in forms else []
@@ -127,8 +128,9 @@ def section(claim: Claim, forms: Forms) -> str:
     if forms:
         lines += ["", emphasised(verdict_in_line(together(forms), claim.conditions))]
     lines += ["", protocol_list(claim.protocol, SOURCES.get(claim.paper, ""))]
-    if claim.picture:
-        lines += ["", f"![{claim.says}](pictures/{claim.picture})"]
+    if forms:
+        shown = figures.description(claim.number, forms, together(forms))
+        lines += ["", f"![{shown}](pictures/{figures.picture(claim.number)})"]
     if claim.remarks:
         lines += ["", inspect.cleandoc(claim.remarks)]
     for form, result in sorted(forms.items(), reverse=True):

@@ -140,7 +140,7 @@ def block_wise(init: str, l2: float, t_end: float, place: str) -> list[Number]:
 
 @claim(22, TOPIC,
        "Training has two stages: the norm of W_V grows first, those of W_K and W_Q later",
-       experiments=["topic-two-stages"], has_long=True, picture="claim-22.png",
+       experiments=["topic-two-stages"], has_long=True,
        headline=("growth of the norm of W_V until stage 2, relative to the norm at that time, "
                  "draw 0",
                  "all uniform +-1/sqrt(d)"),
@@ -252,7 +252,7 @@ def stages(run: Any, what: str, place: str) -> list[Number]:
 
 @claim(23, TOPIC, "Words come to attend more to words of their own topic",
        experiments=["topic-attention-map", "topic-two-stages", "topic-after-the-plateau"],
-       has_long=True, picture="claim-23.png",
+       has_long=True,
        headline=("least contrast", "trained W_V with l2 1e-4 to 1e-3 at the end, "
                                    "the queried word counted"),
        conditions=["frozen W_V with l2 up to 1e-3 at the end, the queried word counted",
@@ -390,7 +390,7 @@ def attention_contrast(runs: Any, with_word: bool = False) -> np.ndarray:
 
 
 @claim(24, TOPIC, "The loss over (alpha, beta) is least where words attend more to their own topic",
-       experiments=["topic-landscape"], picture="claim-24.png", has_long=True,
+       experiments=["topic-landscape"], has_long=True,
        conditions=["W_V with blocks", "W_V with blocks, keep-prob 0, random-prob 0.1",
                    "other words of the topic with W_V diagonal"])
 def landscape(long: bool) -> list[Number]:

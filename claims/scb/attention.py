@@ -21,7 +21,6 @@ WEIGHTS = {"equal": 0, "unequal": 1}
 
 
 @claim(30, BIGRAM, "Linear and softmax attention end at similar losses", has_long=True,
-       picture="claim-30.png",
        headline=("largest difference of the losses, relative to the initial excess loss",
                  "flow at 8 boosting times, unequal weights"),
        conditions=["flow at 8 boosting times, unequal weights", "SGD at 8 boosting times, "

@@ -14,8 +14,7 @@ from .common import SMALL, TWO_STAGES, completed, flow, noisy, stage2_bound, thr
 
 
 @claim(2, BIGRAM, "Stage 1 lasts about log T; its samples grow polynomially with T, those of "
-       "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"],
-       picture="claim-02.png", has_long=True,
+       "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"], has_long=True,
        headline=("exponent of T in the number of samples", "samples of stage 2 at a fixed batch"),
        conditions=["samples of stage 1", "samples of stage 2 at a fixed batch",
                    "samples of stage 2 at the best batch"])

@@ -21,7 +21,6 @@ SOFTMAX = {"attention": "softmax"}
 
 @claim(8, BIGRAM, "Softmax behaves like linear attention near the start, slower by T^2, and later "
        "sparsifies like l1", experiments=["scb-softmax"], has_long=True,
-       picture="claim-08.png",
        headline=("share of |A| at the positions of Q, softmax relative to the opponent",
                  "against two stages (0.003) at 8 boosting times, T = 25"),
        conditions=["against linear attention without l1 at 8 boosting times, T = 25",

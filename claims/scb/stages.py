@@ -15,7 +15,7 @@ from .common import mean
 
 
 @claim(1, BIGRAM, "Training reduces to a system of two signals that is linear in stage 1",
-       experiments=["scb-two-stages"], picture="claim-01.png",
+       experiments=["scb-two-stages"],
        headline=("larger of the two relative distances, mean over problems",
                  "linear in stage 1, N = 3 and T = 5000"),
        conditions=["linear in stage 1, N = 3 and T = 5000",

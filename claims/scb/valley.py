@@ -14,7 +14,7 @@ from .common import SMALL, SUPPORT, TWO_STAGES, mean, noisy, stage2_bound, thres
 
 
 @claim(4, BIGRAM, "After the loss has converged, the distances to P and Q grow, and normalising "
-       "recovers both", experiments=["scb-valley", "scb-pretraining"], picture="claim-04.png")
+       "recovers both", experiments=["scb-valley", "scb-pretraining"])
 def growing_distances(long: bool) -> list[Number]:
     """(Picture: `popflow run --config scb-valley`.) The flow runs in two stages (N = 10, T = 5000)
     without the stop on a plateau. The loss counts as converged when it is within a factor of two of

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Checks that the README's picture equals its script's output."""
+"""Checks that the README's picture equals its script's output, and that all claims are drawn."""
 
 import os
 import subprocess
@@ -30,6 +30,20 @@ def main():
         different = compare_images(os.path.join(SOURCE, "docs/pictures", NAME),
                                    os.path.join(folder, NAME), TOLERANCE)
         assert not different, different
+        draw_claims(folder, environment)
+
+
+def draw_claims(folder, environment):
+    """Draws the figures of claims from the stored numbers. The figures are not compared, since they
+    change with every new measurement."""
+    path = os.pathsep.join([SOURCE, environment["PYTHONPATH"]])
+    subprocess.run([sys.executable, os.path.join(SOURCE, "docs/pictures/draw_results.py")],
+                   cwd=folder, env={**environment, "PYTHONPATH": path}, check=True)
+    drawn = {name for name in os.listdir(folder) if name.startswith("claim-")}
+    assert len(drawn) >= 28, drawn
+    for name in drawn:
+        assert os.path.exists(os.path.join(SOURCE, "docs/pictures", name)), name
+        assert 3000 < os.path.getsize(os.path.join(folder, name)) < 40000, name
 
 
 main()

@@ -11,7 +11,16 @@ import pytest
 from popflow.analysis import Estimate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from claims import CLAIMS, Check, Number, page, protocols, results, verdict  # noqa: E402
+from claims import (  # noqa: E402
+    CLAIMS,
+    Check,
+    Number,
+    figures,
+    page,
+    protocols,
+    results,
+    verdict,
+)
 from claims.claim import NAMED, verdict_in_line  # noqa: E402
 from claims.share import share  # noqa: E402
 
@@ -94,7 +103,6 @@ def test_every_claim_has_a_protocol(number):
     assert claim.protocol.missing() == []
     assert not claim.protocol.needs, "a claim that is measured needs no extension"
     assert len(claim.conditions) <= NAMED
-    assert claim.picture == "" or (page.PLACE.parent / "pictures" / claim.picture).exists()
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +165,48 @@ def test_every_claim_is_measured_and_kept(number):
     assert ("long" in kept) <= claim.has_long
     for result in kept.values():
         assert any(isinstance(one, Check) for one in result.numbers)
+
+
+@pytest.mark.parametrize("number", [one for one in sorted(CLAIMS) if results.load(one)])
+def test_a_measured_claim_has_a_figure(number, lines):
+    """The claim's section shows the figure with a description. The table shows figures with a
+    course alone."""
+    claim, forms = CLAIMS[number], results.load(number)
+    name = figures.picture(number)
+    assert (page.PLACE.parent / "pictures" / name).exists(), \
+        f"cd docs/pictures && PYTHONPATH=../../python:../.. ./draw_results.py {number} draws it"
+    shown = re.findall(rf"^!\[(.*)\]\(pictures/{name}\)$", page.section(claim, forms), re.M)
+    assert len(shown) == 1 and len(shown[0]) > 30 and shown[0] != claim.says
+    line, = [line for line in lines if line.startswith(f"| [{number}](")]
+    assert (f"pictures/{name}" in line) == figures.tells_more(number)
+
+
+@pytest.mark.parametrize("number", [one for one in sorted(figures.COURSES) if results.load(one)])
+def test_a_course_has_points(number):
+    """The patterns of a claim's courses match the names of its stored numbers."""
+    panels = figures.courses(number, results.load(number))
+    for course in figures.COURSES[number]:
+        of = [panel for panel in panels if panel.course == course]
+        assert of, course
+        assert all(len(points.numbers) > 1 for panel in of for points in panel.lines), course
+
+
+@pytest.mark.parametrize("number", [one for one in sorted(CLAIMS) if results.load(one)])
+def test_a_figure_shows_every_number_that_decides(number):
+    checks = page.together(results.load(number))
+    along, rows = figures.panels(number, results.load(number), checks)
+    drawn = [one for panel in [*along, *rows] for one in panel.numbers]
+    assert [one for one in checks if one not in drawn] == []
+
+
+def test_conditions_of_a_forest_plot_have_rows():
+    checks = [Check("loss, N = 3", 1, "SGD", most=2), Check("loss, N = 5", 3, "SGD", most=2),
+              Check("share (3 of 8)", 0.4, "SGD", least=0.5)]
+    loss, share = figures.forest(checks)
+    assert (loss.title, list(loss.rows)) == ("loss", ["SGD, N = 3", "SGD, N = 5"])
+    assert (share.title, share.least, list(share.rows)) == ("share", 0.5, ["SGD"])
+    merged, _ = figures.forest(checks * 10)
+    assert list(merged.rows) == ["SGD"] and len(merged.rows["SGD"]) == 20
 
 
 def test_the_page_is_made_from_what_is_kept():
