@@ -635,12 +635,18 @@ def alternating(long: bool) -> list[Number]:
                  "W_V block-wise"),
        conditions=["W_V block-wise", "attention to the topic", "embeddings by topic"])
 def short_documents(long: bool) -> list[Number]:
-    """Sampled training on documents of 100, 125 and 150 words, with 20 words in five topics, two in
-    a document (the long form has the paper's T = v = 10). There are three requirements. W_V under
-    uniform attention must be block-wise to a tenth, as in claim 21. Joint training from Gaussian
-    W_K and W_Q must have a contrast of at least 1.1, as in claim 23. Embeddings from Gaussian
-    matrices must have products that are larger within topics by a tenth, as in claim 25, but here
-    on average over pairs.
+    """Sampled training on documents of 100, 125 and 150 words: three runs with batches of 16
+    documents each. Both forms have these lengths; their vocabularies differ:
+
+    - The short form has 20 different words: five topics of four words, two topics in a document.
+      Joint training ends at t = 6000.
+    - The long form has the paper's T = v = 10, 100 different words: ten topics of ten words, four
+      topics in a document (our choice). Joint training ends at t = 1e5.
+
+    There are three requirements. W_V under uniform attention must be block-wise to a tenth at
+    t = 4000, as in claim 21. Joint training from Gaussian W_K and W_Q must have a contrast of at
+    least 1.1, as in claim 23. Embeddings from Gaussian matrices must have products that are larger
+    within topics by a tenth at t = 2000, as in claim 25, but here on average over pairs.
 
     The generator has disjoint topics with equal shares in a document: the paper's special case of
     LDA. LDA's random shares of topics would need another generator."""

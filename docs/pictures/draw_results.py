@@ -191,7 +191,8 @@ def draw_course(axes, panel, colours, styles):
         x = np.array(sorted(points.numbers))
         of = [points.numbers[at] for at in x]
         y = np.array([middle(one) for one in of])
-        error = np.abs(np.array([one.interval() for one in of]).T - y)
+        y[~np.isfinite(y)] = np.nan
+        error = np.nan_to_num(np.abs(np.array([one.interval() for one in of]).T - y))
         if error.any():
             aside = 0.01 * (rank - (len(drawn) - 1) / 2)
             x = x * (places[-1] / places[0]) ** aside if "x" in course.log else \
@@ -199,9 +200,15 @@ def draw_course(axes, panel, colours, styles):
         colour, size = colours[points.line], max(3.5, 7.5 - 1.5 * rank)
         axes.errorbar(x, y, error, color=colour, linestyle=styles[points.style], capsize=2,
                       linewidth=max(0.9, 2.8 - rank), elinewidth=1)
-        for at, value, one in zip(x, y, of):
+        for at, one in zip(x, of):
+            value = middle(one)
             held = one.holds() if isinstance(one, Check) else True
-            axes.plot(at, value, "o", color=colour, markersize=size, **FILLS[held])
+            if math.isfinite(value):
+                axes.plot(at, value, "o", color=colour, markersize=size, **FILLS[held])
+            else:
+                height, shape = (0.97, "^") if value > 0 else (0.03 + 0.05 * rank, "x")
+                axes.plot(at, height, shape, color=colour, markersize=5,
+                          transform=axes.get_xaxis_transform())
     if "x" not in course.log or places[-1] < 100 * places[0] or len(places) < 4:
         axes.set_xticks(places, [symbols(f"{at:g}") for at in places])
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
@@ -277,7 +284,12 @@ def explained(numbers, dots):
             else:
                 keys.append(Line2D([], [], color=colour, marker=shape, markersize=5, label=words,
                                    linewidth=1.5))
-    return [*keys, Patch(color=BAND, label="within the bounds")] if checks else keys
+    keys += [Patch(color=BAND, label="within the bounds")] if checks else []
+    for shape, words, occurs in (("x", "not a number", math.isnan), ("^", "infinite", math.isinf)):
+        if dots and any(occurs(middle(one)) for one in numbers):
+            keys.append(Line2D([], [], color="dimgrey", marker=shape, markersize=5, label=words,
+                               linestyle="none"))
+    return keys
 
 
 def save(figure, name):
