@@ -12,10 +12,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from claims import results
+from draw_results import LINES as COLOURS
+from draw_results import save, ticks
 
 from popflow.analysis import Estimate
-
-COLOURS = ("#1f4e79", "#d95f02", "#2a9d8f", "#e6ab02")
 
 
 def numbers(claim):
@@ -114,8 +114,9 @@ def main():
                              (15, boundary), (30, losses)):
             figure, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
             draw(axes)
+            ticks(axes.yaxis, axes.get_yscale(), *axes.get_ylim())
             axes.legend(frameon=False)
-            figure.savefig(f"claim-{number:02}.png", dpi=110, metadata={"Software": None})
+            save(figure, f"claim-{number:02}.png")
             plt.close(figure)
 
 

@@ -191,15 +191,15 @@ def draw_course(axes, panel, colours, styles):
         x = np.array(sorted(points.numbers))
         of = [points.numbers[at] for at in x]
         y = np.array([middle(one) for one in of])
-        y[~np.isfinite(y)] = np.nan
         error = np.nan_to_num(np.abs(np.array([one.interval() for one in of]).T - y))
         if error.any():
             aside = 0.01 * (rank - (len(drawn) - 1) / 2)
             x = x * (places[-1] / places[0]) ** aside if "x" in course.log else \
                 x + aside * (places[-1] - places[0])
         colour, size = colours[points.line], max(3.5, 7.5 - 1.5 * rank)
-        axes.errorbar(x, y, error, color=colour, linestyle=styles[points.style], capsize=2,
-                      linewidth=max(0.9, 2.8 - rank), elinewidth=1)
+        known = np.isfinite(y)
+        axes.errorbar(x[known], y[known], error[:, known], color=colour, capsize=2,
+                      linestyle=styles[points.style], linewidth=max(0.9, 2.8 - rank), elinewidth=1)
         for at, one in zip(x, of):
             value = middle(one)
             held = one.holds() if isinstance(one, Check) else True
