@@ -135,7 +135,7 @@ TEST_CASE("An Euler step in full coordinates is a gradient step on v", "[fast][j
   }
 }
 
-TEST_CASE("Observables agree with their definitions", "[fast][joma]") {
+TEST_CASE("The observables of joma agree with their definitions", "[fast][joma]") {
   for (const Variant& variant : all_variants()) {
     for (const char* coordinates : {"full", "reduced"}) {
       INFO(describe(variant) << ", " << coordinates);
