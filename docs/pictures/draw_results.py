@@ -8,6 +8,7 @@ Numbers along an axis are drawn against it. The other numbers that decide make a
 row for each condition. Which numbers have an axis is said in claims/figures.py.
 """
 
+import itertools
 import math
 import re
 import sys
@@ -185,8 +186,9 @@ def draw_course(axes, panel, colours, styles):
     places = sorted({at for points in panel.lines for at in points.numbers})
     names = list(colours)
     drawn = [name for name in names if any(points.line == name for points in panel.lines)]
+    crowded = coincide(panel, scale)
     for points in panel.lines:
-        # Lines that follow are thinner, and beside the others, so that lines that coincide show.
+        # Each line is thinner than the one before and lies beside it, so that both show.
         rank = drawn.index(points.line)
         x = np.array(sorted(points.numbers))
         of = [points.numbers[at] for at in x]
@@ -196,10 +198,11 @@ def draw_course(axes, panel, colours, styles):
             aside = 0.01 * (rank - (len(drawn) - 1) / 2)
             x = x * (places[-1] / places[0]) ** aside if "x" in course.log else \
                 x + aside * (places[-1] - places[0])
-        colour, size = colours[points.line], max(3.5, 7.5 - 1.5 * rank)
+        colour = colours[points.line]
+        size, width = (max(3.5, 7.5 - 1.5 * rank), max(0.9, 2.8 - rank)) if crowded else (5, 1.4)
         known = np.isfinite(y)
         axes.errorbar(x[known], y[known], error[:, known], color=colour, capsize=2,
-                      linestyle=styles[points.style], linewidth=max(0.9, 2.8 - rank), elinewidth=1)
+                      linestyle=styles[points.style], linewidth=width, elinewidth=1)
         for at, one in zip(x, of):
             value = middle(one)
             held = one.holds() if isinstance(one, Check) else True
@@ -215,6 +218,17 @@ def draw_course(axes, panel, colours, styles):
     axes.set_xlabel(symbols(course.x))
     if panel.title:
         axes.set_title(wrapped(panel.title, 34), fontsize=9)
+
+
+def coincide(panel, scale):
+    """Tells whether two lines of a panel lie on each other."""
+    values = [{at: middle(one) for at, one in points.numbers.items()} for points in panel.lines]
+    if scale == "log":
+        values = [{at: math.log(y) if y > 0 else math.nan for at, y in of.items()} for of in values]
+    known = [y for of in values for y in of.values() if math.isfinite(y)]
+    near = 0.02 * (max(known) - min(known))
+    return any(one.keys() == other.keys() and all(abs(one[at] - other[at]) <= near for at in one)
+               for one, other in itertools.combinations(values, 2))
 
 
 def draw(number):
@@ -237,6 +251,7 @@ def draw(number):
     sizes = [tall, 0.2 * math.ceil(len(keys) / max(1, count)) + 0.1] if along else []
     sizes += [sum(heights), 0.25] if rows else []
     figure = plt.figure(figsize=(wide, sum(sizes)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08)
     parts = list(figure.subfigures(len(sizes), 1, height_ratios=sizes))
     legend = {"loc": "center", "frameon": False, "fontsize": 8}
     if along:
