@@ -1,5 +1,5 @@
 # label: fast
-"""Python's arguments as words of the command line."""
+"""Arguments in Python become words of the command line."""
 
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_numbers_keep_their_digits():
     assert word(xarray.DataArray(0.25)) == "0.25"
 
 
-def test_what_was_opened_stands_for_its_file():
+def test_an_opened_dataset_stands_for_its_file():
     opened = xarray.Dataset(attrs={"path": "/a/b.h5"})
     assert words({"init_from": opened, "from_": {"flow": opened, "sgd": "c.h5"}}) == [
         "--init-from", "/a/b.h5", "--from", "flow=/a/b.h5,sgd=c.h5"]

@@ -1,5 +1,5 @@
 # label: fast
-"""Boundaries of basins in made-up maps."""
+"""Boundaries of basins in artificial maps."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import xarray
 from popflow.analysis import boundaries
 
 
-def test_one_step():
+def test_a_straight_boundary():
     outcome = xarray.DataArray([["a", "a", "b"], ["a", "a", "b"]], dims=("e0", "w0"),
                                coords={"e0": [1.0, 2], "w0": [-1.0, 0, 2]})
     found = boundaries(outcome)
@@ -18,8 +18,8 @@ def test_one_step():
     assert found.before.values.tolist() == ["a", "a"] and found.after.values.tolist() == ["b", "b"]
 
 
-def test_a_circle():
-    # All points lie half a cell from the circle at most, along the axis that they cross.
+def test_a_circular_boundary():
+    # All points lie at most half a cell from the circle, along the axis on which they were found.
     y = np.linspace(-1, 1, 101)
     x = np.linspace(-1, 1, 101)
     found = boundaries((x[None]**2 + y[:, None]**2 < 0.5).astype(int), x=x, y=y)
@@ -35,7 +35,7 @@ def test_logarithmic_axes_and_order():
     assert (found.before.item(), found.after.item()) == (0, 1)
 
 
-def test_cells_without_outcome_bound_nothing():
+def test_cells_without_an_outcome_have_no_boundary():
     assert boundaries(np.array([[0, np.nan, 1]])).sizes["point"] == 0
     words = np.array([["a", "", "b"]])
     assert boundaries(words).sizes["point"] == 0

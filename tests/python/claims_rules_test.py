@@ -28,19 +28,19 @@ def test_the_table_is_on_the_page():
     assert rules.page(text) == text, "python3 -m claims.rules --page makes it anew"
 
 
-def test_momentum_has_a_tenth_of_the_rate_and_as_many_steps():
+def test_momentum_has_a_tenth_of_the_rate_and_the_same_number_of_steps():
     plain, momentum = (rule.steps(0.5, 100, 0.01) for rule in (PLAIN, MOMENTUM))
     assert plain["learning_rate"] == pytest.approx(10 * momentum["learning_rate"])
     assert plain["steps"] == momentum["steps"]
 
 
-def test_a_bounce_falls_and_rises():
+def test_a_bounce_is_a_fall_and_a_rise():
     series = np.array([[1.0, 0.5, 0.9], [1.0, 0.5, 0.55], [1.0, 0.95, 1.2]])
     assert bounced(series, np.full(3, 0.1)).tolist() == [True, False, False]
 
 
 def test_classes_of_entries_and_contrasts():
-    """Two topics of two words: the word itself, its topic, the other topic."""
+    """Two topics with two words each: the word itself, its topic, and the other topic."""
     sizes = Sizes(2, 2, 1)
     matrix = np.full((5, 5), 9.0)
     matrix[1:, 1:] = [[3, 2, 1, 1], [2, 3, 1, 1], [1, 1, 3, 2], [1, 1, 2, 3]]
@@ -49,7 +49,7 @@ def test_classes_of_entries_and_contrasts():
 
 
 def test_starts_have_the_named_entries():
-    """Row 0 of W_V is 0, and entries keep within 1/sqrt(d) where the start is uniform."""
+    """Row 0 of W_V is 0, and entries of uniform starts stay within 1/sqrt(d)."""
     sizes = Sizes(5, 4, 2)
     bound = 1 / np.sqrt(sizes.symbols)
     for kind in topic.STARTS:
@@ -61,7 +61,8 @@ def test_starts_have_the_named_entries():
 
 
 def test_the_theorem_puts_the_advised_start_above_the_separatrix():
-    """Which is global for chains on both sides of p + q = 1; a small start is not for p + q > 1."""
+    """The advised start is above the separatrix for p + q on both sides of 1; a small start is not
+    for p + q > 1."""
     for chain in ({"p": 0.2, "q": 0.3}, {"p": 0.7, "q": 0.8}):
         assert markov.expected(np.float64(-1.0), np.float64(0.5), chain) == "global"
     assert markov.expected(np.float64(-0.1), np.float64(0.1), {"p": 0.7, "q": 0.8}) == "local"

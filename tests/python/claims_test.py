@@ -1,5 +1,5 @@
 # label: fast
-"""Claims: verdicts follow from numbers, and docs/claims.md from what was measured."""
+"""Claims: verdicts follow from numbers, and docs/claims.md from the stored measurements."""
 
 import re
 import sys
@@ -25,7 +25,7 @@ from claims.claim import NAMED, verdict_in_line  # noqa: E402
 from claims.share import share  # noqa: E402
 
 
-def test_a_check_holds_where_its_whole_interval_does():
+def test_a_check_holds_if_its_whole_interval_does():
     assert Check("slope", 6.4, least=6, most=7).holds() is True
     assert Check("slope", 5.9, least=6, most=7).holds() is False
     assert Check("slope", Estimate(6.5, 0.1), least=6, most=7).holds() is True
@@ -44,19 +44,20 @@ def test_a_verdict_names_conditions_only_where_they_differ():
     assert verdict([*mixed[:1], Number("told", 100)]) == "holds"
 
 
-def test_the_interval_of_a_share_holds_the_probability():
-    """Also if none or all of a few runs succeed, where Wald's interval has no width."""
+def test_the_interval_of_a_share_covers_the_probability():
+    """Wilson's interval also covers if none or all of a few runs succeed, where Wald's has no
+    width."""
     draw = np.random.default_rng(1)
     for probability in (0.02, 0.3, 0.5, 0.9):
         inside = 0
         for successes in draw.binomial(20, probability, 1000):
             low, high = share(np.arange(20) < successes).interval()
             inside += low <= probability <= high
-        # 958 at least here; Wald's interval holds 0.02 in 339 of these.
+        # The least count here is 958; Wald's interval contains 0.02 in 339 of 1000 cases.
         assert inside > 920, probability
 
 
-def test_what_is_kept_is_what_was_measured(tmp_path, monkeypatch):
+def test_results_are_read_back_unchanged(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     numbers = [Number("told", 1.5), Check("slope", Estimate(2.0, 0.5), "N = 3", least=1.0)]
     results.keep(99, "short", results.Result(numbers, 3.0))
@@ -64,7 +65,7 @@ def test_what_is_kept_is_what_was_measured(tmp_path, monkeypatch):
 
 
 def test_the_table_counts_the_conditions_of_both_forms():
-    """A condition of both forms has the verdict of the long form."""
+    """A condition measured in both forms has the verdict of the long form."""
     short = results.Result([Check("a", 3, "B = 4", most=2), Check("a", 3, "B = 64", most=2)], 1.0)
     long = results.Result([Check("a", 1, "B = 64", most=2), Check("a", 1, "B = 512", most=2),
                            Number("told", 3, "B = 4")], 1.0)
@@ -73,12 +74,12 @@ def test_the_table_counts_the_conditions_of_both_forms():
     assert verdict(page.together({"short": short})) == "does not hold"
 
 
-def test_a_bar_does_not_begin_a_cell():
+def test_a_vertical_bar_is_escaped_in_a_cell():
     assert page.cells("share of |A|", "") == r"| share of \|A\| |  |"
 
 
 def test_a_line_names_the_exceptions_and_three_conditions_at_most():
-    """Of more than three, those that the claim names come first, then the rarest verdicts."""
+    """Named first are conditions that the claim names, then those with the rarest verdict."""
     numbers = [Check("a", at, f"N = {at}", most=7) for at in range(10)]
     assert verdict_in_line(numbers) == "Holds in 8 of 10 conditions. Not: N = 8; N = 9."
     assert verdict_in_line(numbers[:8]) == "Holds"
@@ -98,7 +99,8 @@ def test_a_line_names_the_exceptions_and_three_conditions_at_most():
 
 @pytest.mark.parametrize("number", sorted(CLAIMS))
 def test_every_claim_has_a_protocol(number):
-    """The paper's statement, its settings, the knobs, the rule, and the outcome that refutes it."""
+    """A protocol has the paper's statement, its settings, the knobs, the rule, and the refuting
+    outcome."""
     claim = CLAIMS[number]
     assert claim.protocol.missing() == []
     assert not claim.protocol.needs, "a claim that is measured needs no extension"
@@ -107,7 +109,7 @@ def test_every_claim_has_a_protocol(number):
 
 @pytest.fixture(scope="module")
 def lines():
-    """The lines of the table."""
+    """Returns the lines of the table."""
     return page.table().splitlines()
 
 
@@ -119,7 +121,7 @@ def test_every_protocol_can_be_read(lines):
         assert not protocol.needs or any(line.startswith(f"| {number} |") for line in lines)
 
 
-def test_a_protocol_has_known_parts_once():
+def test_a_protocol_has_each_known_part_at_most_once():
     protocol = protocols.parse("Paper: One: two\n  three.\nRefuted by: four.\n")
     assert (protocol.paper, protocol.refuted) == ("One: two three.", "four.")
     assert protocol.missing() == ["Settings", "Knobs", "Rule"]
@@ -131,10 +133,10 @@ def test_a_protocol_has_known_parts_once():
 
 @pytest.mark.parametrize("number", sorted(CLAIMS))
 def test_a_claim_has_one_line(number, lines):
-    """One row of the table for each claim, with one number, and no more than three conditions."""
+    """Each claim has one row in the table, with one number and no more than three conditions."""
     rows = [line for line in lines if line.startswith(f"| [{number}](")]
     assert len(rows) == 1
-    # A bar within a cell is escaped.
+    # A vertical bar within a cell is escaped.
     _, says, found, said, *_ = [cell.strip() for cell in rows[0].replace(r"\|", "").split("|")[1:]]
     assert says and said and found.count("±") <= 1
     # Conditions are listed after a colon or "such as".
@@ -144,10 +146,10 @@ def test_a_claim_has_one_line(number, lines):
 
 @pytest.mark.parametrize("number", sorted(CLAIMS))
 def test_a_line_shows_what_was_measured(number):
-    """The number and the conditions that a claim names for its line are among those kept."""
+    """The results contain the number and the conditions that a claim names for its line."""
     claim, forms = CLAIMS[number], results.load(number)
     if not forms:
-        return  # the table says that it is not measured yet
+        return  # the table says that the claim is not measured yet
     if any(claim.headline):
         found = page.headline(claim, forms)
         assert (found.what, found.where) == claim.headline
@@ -155,8 +157,8 @@ def test_a_line_shows_what_was_measured(number):
 
 
 @pytest.mark.parametrize("number", sorted(CLAIMS))
-def test_every_claim_is_measured_and_kept(number):
-    """All of them, each with a number that decides."""
+def test_every_claim_has_stored_results(number):
+    """Results have all forms of the claim, each with a number that decides."""
     claim, kept = CLAIMS[number], results.load(number)
     if not kept and number >= 28:
         assert "Not measured yet" in page.row(claim, kept)
@@ -169,8 +171,8 @@ def test_every_claim_is_measured_and_kept(number):
 
 @pytest.mark.parametrize("number", [one for one in sorted(CLAIMS) if results.load(one)])
 def test_a_measured_claim_has_a_figure(number, lines):
-    """The claim's section shows the figure with a description. The table shows figures with a
-    course alone."""
+    """A claim's section shows its figure with a description, and the table shows it if it has a
+    course."""
     claim, forms = CLAIMS[number], results.load(number)
     name = figures.picture(number)
     assert (page.PLACE.parent / "pictures" / name).exists(), \
@@ -209,6 +211,6 @@ def test_conditions_of_a_forest_plot_have_rows():
     assert list(merged.rows) == ["SGD"] and len(merged.rows["SGD"]) == 20
 
 
-def test_the_page_is_made_from_what_is_kept():
+def test_the_page_is_made_from_the_stored_results():
     text = page.PLACE.read_text()
     assert page.page(text) == text, "scripts/claims --page makes it anew"

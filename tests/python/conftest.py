@@ -1,5 +1,5 @@
-"""The package of this checkout, whatever is installed, with the program that is tested; with
-POPFLOW_TEST_INSTALLED set, the installed package with its own program."""
+"""Fixtures. Tests use the package of this checkout with the tested program. If
+POPFLOW_TEST_INSTALLED is set they use the installed package with its program."""
 
 import os
 import stat
@@ -17,14 +17,14 @@ if "POPFLOW_BINARY" in os.environ:
 
 @pytest.fixture
 def package_folder():
-    """Returns the folder in which another Python finds the same package (PYTHONPATH)."""
+    """Returns the folder that PYTHONPATH needs for another Python to find the same package."""
     import popflow
     return str(Path(popflow.__file__).parents[1])
 
 
 @pytest.fixture(scope="module")
 def own_cache(tmp_path_factory):
-    """Models are built into a cache of the module's own."""
+    """Builds models into a separate cache for each test module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -32,7 +32,7 @@ def own_cache(tmp_path_factory):
 
 @pytest.fixture
 def stand_in(tmp_path, monkeypatch):
-    """Makes a program of a few lines of Python stand in for popflow."""
+    """Returns a function that replaces popflow by a program of a few lines of Python."""
     def make(body, version="0.1.0"):
         path = tmp_path / "popflow"
         path.write_text(f"#!{sys.executable}\nimport json, sys\n"

@@ -11,10 +11,10 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 
-def test_the_page(tmp_path, package_folder):
+def test_the_examples_of_the_page(tmp_path, package_folder):
     text = PAGE.read_text().replace("/home/me", str(tmp_path)).replace("\n```\n", "\n\n```\n")
-    text = re.sub(r"(\.\d{9})\d+", r"\1", text)  # further digits are another machine's to choose
-    # xarray from 2024 on adds sizes in bytes, and shows fewer numbers for it.
+    text = re.sub(r"(\.\d{9})\d+", r"\1", text)  # more digits depend on the machine
+    # From 2024 on xarray adds sizes in bytes, and shows fewer numbers.
     text = re.sub(r"(<xarray\.\w+[^\n>]*>)(?=\n)", r"\1...", text)
     text = re.sub(r"( \* \w+ +\(\w+\) \w+) (\S+ \S+) [^\n]*\.\.\.[^\n]* (\S+)(?=\n)",
                   r"\1 ...\2 ... \3", text)

@@ -1,7 +1,7 @@
 # label: long
-"""Each configuration of data/experiments names the figure that shows its claim, and it is drawn.
+"""Checks that each configuration of data/experiments names a figure for its claim, and draws it.
 
-The runs are shortened: their numbers are other tests' concern (tests/experiments).
+The runs are shortened; tests/experiments checks their numbers.
 """
 
 import os
@@ -18,7 +18,7 @@ matplotlib.use("Agg")
 
 FOLDER = Path(os.environ.get("POPFLOW_SOURCE_DIR", Path(__file__).parents[2])) / "data/experiments"
 CONFIGURATIONS = sorted(path.stem for path in FOLDER.glob("*.cfg"))
-MOST_VALUES = 3  # along an axis
+MOST_VALUES = 3  # most values along an axis
 PASSED_AROUND = {"scb-large": ["--vocab-size", "5", "--context-length", "100"]}
 
 
@@ -32,14 +32,14 @@ def lines_of(name):
 
 
 def shorter(axis):
-    """An axis with a few of its values."""
+    """Returns an axis with only a few values."""
     return re.sub(r":(\d+)(:log)?$", lambda found:
                   f":{min(MOST_VALUES, int(found[1]))}{found[2] or ''}", axis) \
         if "=" in axis and ".." not in axis else axis.replace("1..10", "2,4,9")
 
 
 def shortened(name, command, lines):
-    """Options that make the experiment short."""
+    """Returns options that make the experiment short."""
     words = list(PASSED_AROUND.get(name, []))
     if command == "sweep":
         for axis in lines["over"]:
@@ -55,7 +55,7 @@ def shortened(name, command, lines):
     return words
 
 
-def test_all_are_there():
+def test_there_are_configurations():
     assert len(CONFIGURATIONS) > 30
 
 
@@ -76,7 +76,7 @@ def test_the_figure_of_a_claim_is_drawn(name, tmp_path):
     assert len(drawn) >= len(panels), [axes.get_title("left") for axes in drawn]
 
 
-def test_a_figure_names_only_what_there_is(tmp_path):
+def test_a_figure_names_only_existing_observables(tmp_path):
     def run(*words, config=None):
         if config is not None:
             (tmp_path / "own.cfg").write_text(config)
@@ -92,6 +92,6 @@ def test_a_figure_names_only_what_there_is(tmp_path):
     assert run("--figure", "energy; e over w").returncode == 0
     figure = popflow.figure(tmp_path / "x.h5")
     assert "$e$" in figure.axes[-1].get_ylabel()
-    # The figure decides no number.
+    # The option figure does not belong to the parameters that determine results.
     with popflow.open(tmp_path / "x.h5") as data:
         assert "figure" not in str(data.popflow.info()).split("parameters")[1].split("\n")[0]

@@ -1,4 +1,4 @@
-"""Small files of every kind and system, whose figures are tested."""
+"""Small files of every kind and system, for tests of figures."""
 
 import popflow
 
@@ -50,7 +50,7 @@ FILES = {
 
 
 def maker(folder):
-    """Makes each file once, in the folder."""
+    """Returns a function that makes each file once, in the folder."""
     known = {}
 
     def make(name):
@@ -58,7 +58,7 @@ def maker(folder):
             command, system, options = FILES[name]
             try:
                 known[name] = command(system, **options, output=folder / f"{name}.h5", show=False)
-            except popflow.Diverged as ended:  # one that blows up
+            except popflow.Diverged as ended:  # the run blows up
                 known[name] = popflow.open(ended.path)
         return known[name]
 

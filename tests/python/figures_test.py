@@ -1,5 +1,5 @@
 # label: long
-"""Figures: what is drawn is what the file holds."""
+"""Figures show the contents of their files."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def drawn(made, name, **options):
 
 
 def labels(figure):
-    """All that is written beside curves, at the foot of the page too."""
+    """Returns the texts of all keys, including the key at the foot of the page."""
     keys = [axes.get_legend() for axes in figure.axes] + figure.legends
     return [text.get_text() for key in keys if key for text in key.get_texts()]
 
@@ -41,49 +41,50 @@ def curve_of(axes, number=0):
     return axes.lines[number].get_xydata().T
 
 
-def test_a_run(made):
+def test_a_run_has_its_panels_and_events(made):
     run, figure = made("run"), drawn(made, "run")
     loss, signals, plane, distances, *matrices = figure.axes
-    assert len(matrices) == 4  # V beside P and A beside Q, with their bars
+    assert len(matrices) == 4  # V beside P and A beside Q, with their colour bars
     assert np.array_equal(curve_of(loss), [run.time, run.excess_loss])
     assert loss.get_yscale() == "log" and loss.get_ylabel() == "$L - L^{*}$"
-    # The signal starts as the rounding of 0, which a logarithmic axis leaves out.
+    # The signal starts at a rounding error of 0, which a logarithmic axis leaves out.
     assert signals.get_yscale() == "log" and abs(run.signal_A[0]) < 1e-15
     assert np.isnan(curve_of(signals, 1)[1][0])
     assert np.array_equal(curve_of(signals, 1)[:, 1:], [run.time[1:], run.signal_A[1:]])
     assert np.array_equal(curve_of(plane), [run.signal_V, run.signal_A])
-    error = run.attention_sum_error.values  # it starts at 0, and is told in the key alone
-    error = np.where(error > 0, error, np.nan)  # on a logarithmic axis
+    error = run.attention_sum_error.values  # the error starts at 0 and is mentioned in the key only
+    error = np.where(error > 0, error, np.nan)  # zeros are left out on a logarithmic axis
     drift = drawn(made, "run", observable="attention_sum_error").axes[0]
     assert np.array_equal(curve_of(drift)[1], error, equal_nan=True)
     assert any(label.startswith("drift of 3 invariants: at most") for label in labels(figure))
     assert loss.get_xlabel() == "flow time, $t$"
-    # The valley lies where the signals' product is 1.
+    # On the valley the signals' product is 1.
     valley = next(line for line in plane.lines if str(line.get_label()).startswith("valley"))
     assert np.allclose(valley.get_xdata() * valley.get_ydata(), 1)
-    # Events: in all panels over time, and told at the foot.
+    # Events are marked in all panels over time, and named at the foot.
     boosted = float(run.time_of.boosted)
     for axes in (loss, signals, distances):
         assert any(np.allclose(line.get_xdata(), boosted) for line in axes.lines[1:])
     assert f"boosted, $t$ = {boosted:.4g}" in labels(figure)
 
 
-def test_the_key_explains_no_more_than_what_is_marked(made):
+def test_the_key_explains_only_marked_events(made):
     def of_events(**options):
         return [label for label in labels(drawn(made, "run", **options)) if "boosted" in label]
 
-    assert of_events(observable="A") == []  # a matrix
+    assert of_events(observable="A") == []  # a matrix has no time axis
     assert len(of_events(observable="loss")) == 1
     assert len(of_events(observable="signal_A", against="signal_V")) == 1
 
 
-def test_a_blow_up_is_marked_where_its_time_is(made):
+def test_a_blow_up_is_marked_at_its_time(made):
     run = made("drives")
     weights = drawn(made, "drives").axes[1]
     assert weights.get_xlim()[1] >= run.attrs["blow_up_time"]
     assert any(np.allclose(line.get_xdata(), run.attrs["blow_up_time"]) for line in weights.lines)
     assert [text.get_text() for text in weights.texts] == ["$t^{*}$"]
-    for name in ("early", "nodes"):  # it ends before; it is a map of nodes and tokens
+    # one run ends before the blow-up, and the other one shows a map of nodes and tokens
+    for name in ("early", "nodes"):
         weights = drawn(made, name).axes[1]
         assert len(weights.images) == (name == "nodes") and not weights.texts
         assert not any(np.allclose(line.get_xdata(), made(name).attrs["blow_up_time"])
@@ -92,7 +93,7 @@ def test_a_blow_up_is_marked_where_its_time_is(made):
 
 def test_stages_begin_at_their_events(made):
     run, figure = made("stages"), drawn(made, "stages", observable="loss")
-    # A polygon or a rectangle, as matplotlib's version has it.
+    # Shades are polygons or rectangles, depending on matplotlib's version.
     shades = [patch.get_patch_transform().transform(patch.get_path().vertices)[:, 0]
               for patch in figure.axes[0].patches]
     assert {"stage: boosting", "stage: regularised"} <= set(labels(figure))
@@ -104,7 +105,7 @@ def test_stages_begin_at_their_events(made):
     ("symmetric", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$, $q$"]),
     ("squeezed", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"]),
     ("independent", ["$H(x_{n+1}|x_{n})$", r"$H(\pi )$"], ["$p$", "$q$"])])
-def test_levels_can_be_told_apart(made, name, losses, chances):
+def test_levels_can_be_distinguished(made, name, losses, chances):
     """Equal levels share a symbol; symbols of close levels are stacked in order."""
     figure = drawn(made, name)
     for axes, symbols in zip(figure.axes, (losses, chances)):
@@ -118,7 +119,7 @@ def test_levels_can_be_told_apart(made, name, losses, chances):
         assert len(dashed) == len({text.xy[1] for text in axes.texts})
 
 
-def test_an_ensemble(made):
+def test_an_ensemble_has_its_median_and_band(made):
     runs, figure = made("ensemble"), drawn(made, "ensemble", observable="loss")
     loss = figure.axes[0]
     assert np.array_equal(curve_of(loss, 0)[1], runs.loss[0])
@@ -129,7 +130,7 @@ def test_an_ensemble(made):
     assert "median of 12 runs" in labels(figure)
 
 
-def test_a_comparison_tells_its_verdicts(made):
+def test_a_comparison_shows_its_verdicts(made):
     compared, figure = made("comparison"), drawn(made, "comparison", observable="loss")
     mean, difference = figure.axes[:2]
     assert np.array_equal(curve_of(mean)[1], compared.loss_mean.sel(rung="flow"))
@@ -171,8 +172,8 @@ def test_rates_of_single_runs_have_no_panels_of_variances(tmp_path):
     assert not any("variance" in axes.get_ylabel() for axes in figure.axes)
 
 
-def test_what_has_no_margin_is_drawn_where_nothing_has_one(tmp_path):
-    compared = compared_runs(tmp_path, runs=3, e0=0)  # on the line where nothing moves
+def test_observables_without_a_margin_are_drawn_if_none_has_one(tmp_path):
+    compared = compared_runs(tmp_path, runs=3, e0=0)  # the start is on a line where nothing moves
     assert not (compared.loss_margin > 0)
     means = popflow.figure(compared.popflow.path).axes[0]
     assert np.array_equal(curve_of(means)[1], compared.loss_mean.sel(rung="flow"))
@@ -184,13 +185,13 @@ def test_a_comparison_of_one_record_has_no_figure(tmp_path, options):
     means = popflow.figure(compared.popflow.path, **options).axes[0]
     ends = [0, float(compared.time[-1])]
     assert np.array_equal(curve_of(means)[0], ends), "the start is saved, too"
-    # Earlier versions saved the end alone.
+    # Earlier versions saved only the end.
     observables = ["loss"] if options else None
     with pytest.raises(popflow.InputError, match="the comparison has one record"):
         comparison(compared.isel(time=[-1]), kinds.COMPARISON, observables, None, None)
 
 
-def test_the_boundary_is_that_of_the_basins(made):
+def test_the_boundary_separates_the_basins(made):
     basins, figure = made("basins"), drawn(made, "basins", observable="outcome")
     axes = figure.axes[0]
     shown = axes.collections[0].get_array().reshape(basins.sizes["e0"], basins.sizes["w0"])
@@ -211,7 +212,7 @@ def test_a_free_bias_has_no_separatrix_in_the_plane(tmp_path):
 
 @pytest.mark.parametrize("p, q", [(0.2, 0.8), (0.6, 0.4), (0.5, 0.5), (1 / 3, 2 / 3)])
 def test_independent_symbols_have_two_lines_of_minima_and_no_saddle(tmp_path, p, q):
-    """1 - 0.6 - 0.4 is not 0 in double, and no less independent."""
+    """In floating point 1 - 0.6 - 0.4 is not 0, but the symbols count as independent."""
     run = popflow.run("markov", p=p, q=q, w0=-0.3, e0=1.5, output=tmp_path / "a.h5", show=False)
     for options in ({}, {"observable": "e", "against": "w"}):
         figure = popflow.figure(run.popflow.path, **options)
@@ -234,9 +235,9 @@ def test_independent_symbols_have_no_boundary(tmp_path, p, q, bounded):
     assert ("exact boundary" in labels(figure)) == bounded
 
 
-def test_the_boundary_is_that_of_the_text(tmp_path):
+def test_the_boundary_belongs_to_the_texts_chain(tmp_path):
     text, other = tmp_path / "a.txt", tmp_path / "b.txt"
-    text.write_text(20 * "pa pa pa pa ap pa pap")  # p + q above 1
+    text.write_text(20 * "pa pa pa pa ap pa pap")  # this text has p + q above 1
     other.write_text(20 * "aaa ppp aaaa pppp")
     starts = {"w0": popflow.linear(-2, 1, 7), "e0": popflow.linear(0.1, 2, 8)}
 
@@ -258,7 +259,7 @@ def test_the_boundary_is_that_of_the_text(tmp_path):
     assert len(curve("both.h5", over={"text": [text, other]})) == 0
 
 
-def test_bands_that_reach_below_zero_go_to_the_foot(tmp_path):
+def test_bands_below_zero_end_at_the_foot_of_a_logarithmic_axis(tmp_path):
     compared = popflow.compare("markov", rungs="flow,sgd", learning_rate=1, batch_size=1, runs=6,
                                saves=41, state="none", output=tmp_path / "a.h5", show=False)
     low = compared.excess_loss_mean - 2 * compared.excess_loss_mean_error
@@ -270,14 +271,14 @@ def test_bands_that_reach_below_zero_go_to_the_foot(tmp_path):
             assert (outline.vertices[:, 1] > 0).all()
 
 
-def test_a_map_of_series_is_that_of_their_end(tmp_path):
+def test_a_map_of_series_shows_their_ends(tmp_path):
     made = popflow.sweep("markov", over={"w0": [-1, 0.5, 1], "e0": [0.1, 0.2, 0.4]}, t_end=1,
                          saves=3, record="series", output=tmp_path / "a.h5", show=False)
     figure = popflow.figure(made, observable="loss")
     assert "population loss at the end, in nats" in [axes.get_title("left") for axes in figure.axes]
 
 
-def test_flows_that_stopped_early_end_where_they_did(tmp_path):
+def test_flows_that_stopped_early_show_their_last_values(tmp_path):
     cells = popflow.sweep("markov", over={"w0": [-1, 0.5, 1]}, stop_when="steady", t_end=1e5,
                           saves=5, record="series", output=tmp_path / "cells.h5", show=False)
     assert np.isnan(cells.loss.isel(time=-1)).all()
@@ -285,7 +286,7 @@ def test_flows_that_stopped_early_end_where_they_did(tmp_path):
     assert np.isfinite(curve_of(figure.axes[0])[1]).all()
 
 
-def test_what_has_no_number_at_all_says_so(tmp_path):
+def test_a_file_without_numbers_is_refused(tmp_path):
     path = tmp_path / "reduced.h5"
     with pytest.raises(popflow.Diverged):
         popflow.sweep("joma", over={"seed": [1, 2, 3]}, mode="sde", noise="isotropic", runs=3,
@@ -304,9 +305,9 @@ def test_many_items_are_shaded(tmp_path):
 
 
 @pytest.mark.parametrize("options, over", [
-    ({}, {"chain": {"p": [0.2, 0.7], "q": [0.3, 0.8]}}),  # each with a boundary of its own
-    ({"bias": "free"}, {})])  # which conserves no energy
-def test_a_boundary_that_is_not_known_is_not_drawn(tmp_path, options, over):
+    ({}, {"chain": {"p": [0.2, 0.7], "q": [0.3, 0.8]}}),  # each chain has another boundary
+    ({"bias": "free"}, {})])  # a free bias conserves no energy
+def test_an_unknown_boundary_is_not_drawn(tmp_path, options, over):
     starts = popflow.sweep("markov", over={**over, "w0": popflow.linear(-2, 1, 7),
                                            "e0": popflow.linear(0.1, 2, 8)},
                            **options, t_end=5, output=tmp_path / "a.h5", show=False)
@@ -314,8 +315,8 @@ def test_a_boundary_that_is_not_known_is_not_drawn(tmp_path, options, over):
     assert "exact boundary" not in labels(figure)
 
 
-def test_compared_sweeps(tmp_path):
-    """Maps of verdicts. They have no boundary: their chain is in the files that were compared."""
+def test_compared_sweeps_are_maps_of_verdicts(tmp_path):
+    """The maps have no boundary, since only the compared files know the chain."""
     files = [f"{mode}={tmp_path / mode}.h5" for mode in ("flow", "sgd")]
     for mode, own in (("flow", {}), ("sgd", {"learning_rate": 0.1, "batch_size": 2, "runs": 3})):
         popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 7),
@@ -325,21 +326,21 @@ def test_compared_sweeps(tmp_path):
     compared = popflow.compare(**{"from": ",".join(files)}, output=tmp_path / "b.h5", show=False)
     figure = popflow.figure(compared.popflow.path, observable="all")
     assert "exact boundary" not in labels(figure) and figure.axes[0].has_data()
-    # By themselves those that have a verdict; energy, an invariant, has none.
+    # Without options observables with a verdict are drawn; the energy, an invariant, has none.
     maps = [axes.get_title(loc="left") for axes in popflow.figure(compared.popflow.path).axes]
     assert [title.split(":")[0] for title in maps[1:]] == [
         "loss", "loss, geometric mean", "excess_loss"]
     assert popflow.figure(compared.popflow.path, observable="energy").axes[0].has_data()
 
 
-def test_starts_are_drawn_as_in_the_paper_however_they_were_swept():
+def test_starts_have_the_papers_axes_in_any_order_of_the_sweep():
     markov, other = (xarray.Dataset(attrs={"system": name}) for name in ("markov", "scb"))
     assert turned(markov, "e0", "w0") == turned(markov, "w0", "e0") == ("w0", "e0")
     assert turned(markov, "q", "p") == ("q", "p")
     assert turned(other, "e0", "w0") == ("e0", "w0")
 
 
-def test_lines_over_an_axis(made):
+def test_a_sweep_over_one_axis_is_drawn_as_lines(made):
     lengths, figure = made("lengths"), drawn(made, "lengths")
     times, loss = figure.axes
     assert times.get_xscale() == "log" and times.get_xlabel() == "number of positions, $T$"
@@ -358,7 +359,7 @@ def test_runs_that_diverged_are_left_out(made):
             for row in range(3)] == [True] * 3
 
 
-def test_outcomes_where_all_runs_diverged_have_no_number(tmp_path, recwarn):
+def test_outcomes_of_diverged_cells_are_drawn_without_a_warning(tmp_path, recwarn):
     with pytest.raises(popflow.Diverged):
         popflow.sweep("markov", over={"w0": popflow.linear(-2, 1, 9),
                                       "e0": popflow.linear(0.1, 2, 9)}, mode="sgd", bias="free",
@@ -367,7 +368,7 @@ def test_outcomes_where_all_runs_diverged_have_no_number(tmp_path, recwarn):
     assert figure.axes and not [one for one in recwarn if one.category is RuntimeWarning]
 
 
-def test_cells_of_which_all_runs_diverged_are_marked(made):
+def test_cells_with_diverged_runs_only_are_marked(made):
     rates, figure = made("rates too high"), drawn(made, "rates too high", observable="loss")
     gone = (rates.popflow.words("status") == "diverged").all("run").values
     assert gone[-1] and not gone[0]
@@ -379,7 +380,7 @@ def test_cells_of_which_all_runs_diverged_are_marked(made):
     assert not drawn(made, "lengths").axes[0].texts
 
 
-def test_what_is_asked_for_is_drawn(made):
+def test_requested_observables_are_drawn(made):
     run = made("run")
     figure = drawn(made, "run", observable="loss,A", log="xy")
     assert np.array_equal(curve_of(figure.axes[0])[1], run.loss)
@@ -399,12 +400,12 @@ def test_what_is_asked_for_is_drawn(made):
     ({"against": "A"}, popflow.UsageError, "this file has: time, loss"),
     ({"log": "z"}, popflow.UsageError, "one of none, x, y, xy"),
     ({"style": "nowhere.mplstyle"}, popflow.InputError, "nowhere.mplstyle does not exist")])
-def test_wrong_options(made, options, kind, said):
+def test_wrong_options_are_refused(made, options, kind, said):
     with pytest.raises(kind, match=said):
         drawn(made, "run", **options)
 
 
-def test_a_style_has_the_last_word(made, tmp_path):
+def test_a_style_overrides_defaults(made, tmp_path):
     style = tmp_path / "large.mplstyle"
     style.write_text("axes.labelsize: 14\n")
     loss = drawn(made, "chain", observable="loss", style=style).axes[0]
@@ -417,7 +418,7 @@ def test_a_style_has_the_last_word(made, tmp_path):
         drawn(made, "chain", style=style)
 
 
-def test_the_command_and_its_script(made, tmp_path, monkeypatch, package_folder):
+def test_the_commands_script_draws_the_same_picture(made, tmp_path, monkeypatch, package_folder):
     monkeypatch.chdir(tmp_path)
     words = [str(made("run").popflow.path), "--observable", "excess_loss", "-o", "a.png",
              "--script", "draw.py"]
@@ -443,8 +444,7 @@ sys.exit(run(sys.argv[2:]))
 @pytest.mark.parametrize("limit, figure, lost", [
     (2000, "a.pdf", "a.pdf"), (2000, "a.svg", "a.svg"), (2000, "a.png", "a.png"),
     (100, "a.pdf", "draw.py")])
-def test_what_cannot_be_written_leaves_what_was_there(made, tmp_path, package_folder, limit, figure,
-                                                      lost):
+def test_a_failed_write_leaves_files_unchanged(made, tmp_path, package_folder, limit, figure, lost):
     for name in (figure, "draw.py"):
         (tmp_path / name).write_text("old")
     ended = subprocess.run(
@@ -457,7 +457,7 @@ def test_what_cannot_be_written_leaves_what_was_there(made, tmp_path, package_fo
         figure: "old", "draw.py": "old"}
 
 
-def test_a_name_as_long_as_can_be(tmp_path):
+def test_a_file_name_may_have_the_greatest_length(tmp_path):
     path = tmp_path / (251 * "a" + ".png")
     with Page(1, save=path) as page:
         page[0].plot([1, 2])
@@ -476,7 +476,7 @@ def test_a_name_as_long_as_can_be(tmp_path):
     (["nowhere.h5", "-o", "a.png"], 3, "nowhere.h5 does not exist"),
     (["FILE", "-o", "no/a.pdf", "--observable", "loss"], 5,
      "cannot write 'no/a.pdf': the folder 'no/' does not exist")])
-def test_the_commands_errors(made, tmp_path, monkeypatch, capsys, words, code, said):
+def test_errors_of_the_command(made, tmp_path, monkeypatch, capsys, words, code, said):
     path = str(made("chain").popflow.path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "no.h5").write_text("nothing")
@@ -494,25 +494,25 @@ def test_a_variable_without_a_number_is_refused(made):
         drawn(made, "lengths", observable="time_of_plateau")
 
 
-def test_matplotlib_is_loaded_for_figures_alone(package_folder):
+def test_matplotlib_is_loaded_for_figures_only(package_folder):
     subprocess.run([sys.executable, "-c", "import sys, popflow; "
                     "assert 'matplotlib' not in sys.modules and callable(popflow.figure)"],
                    check=True, env={"PYTHONPATH": package_folder})
 
 
-def test_what_is_no_symbol_is_written_as_it_is():
+def test_texts_that_are_no_symbols_are_unchanged():
     assert mathematics("\\lambda") == "\\lambda" and mathematics("x_{i") == "x_{i"
     assert mathematics("mu_k") == "$\\mu _{k}$"
 
 
-def test_a_map_of_lists_of_numbers_is_refused_by_name():
+def test_a_map_of_a_variable_with_its_own_axis_is_refused():
     swept = popflow.sweep("deep-linear", {"problem_seed": range(1, 9), "t_end": range(5, 12)},
                           strengths=range(7, 0, -1))
     with pytest.raises(popflow.UsageError, match="half_time.*an axis of its own.*mode"):
         popflow.figure(swept, observable="half_time")
 
 
-def test_symbols():
+def test_symbols_become_formulas():
     assert converted("tr(V'P Sigma)/K_P") == r"\mathrm{tr}(V^{\top}P\;\Sigma )/K_{P}"
     assert converted("sum_k mu_k") == r"{\sum}_{k}\;\mu _{k}"
     assert converted("H(x_{n+1}|x_n)") == "H(x_{n+1}|x_{n})"

@@ -1,5 +1,5 @@
 # label: slow
-"""The models of examples/models: each against its exact results, which wrong models fail."""
+"""The models of examples/models agree with their exact results, which wrong models fail."""
 
 import importlib
 import sys
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.mark.parametrize("name", gallery.NAMES)
-def test_a_model_has_its_exact_results(name):
+def test_a_model_agrees_with_its_exact_results(name):
     checks = list(importlib.import_module(f"experiments.{name}").checks())
     assert checks and all(check.holds for check in checks), \
         [check for check in checks if not check.holds]
 
 
 def faster(monkeypatch):
-    """Losses and rates are too large by 5%."""
+    """Makes losses and rates too large by 5%."""
     for call in ("loss", "population_loss"):
         right = getattr(Model, call)
         monkeypatch.setattr(Model, call, lambda m, loss, floor=0.0, right=right:
@@ -43,26 +43,26 @@ def faster(monkeypatch):
 
 
 def drawn_to_zero(monkeypatch):
-    """A penalty of the weights is added to losses: nothing is conserved, and minima move."""
+    """Adds a penalty on the weights to losses: invariants are not conserved, and minima move."""
     def penalty(m):
         return 0.02 * sum((row.symbol.ravel()**2).sum() * (k + 1) for k, row in enumerate(m.fields))
     for call in ("loss", "population_loss"):
         right = getattr(Model, call)
         monkeypatch.setattr(Model, call, lambda m, loss, floor=0.0, right=right:
                             right(m, loss + penalty(m), floor))
-    # Invariants are not declared: build() would refuse the model.
+    # Declares observables instead of invariants, since build() would refuse the model.
     monkeypatch.setattr(Model, "invariant", lambda m, name, value, meaning, sign="": [
         m.observable(f"{name}_{k}", value.ravel()[k], meaning) for k in range(value.size)])
 
 
 def independent_tokens(monkeypatch):
-    """All sequences are equally probable, with probabilities that do not sum to 1."""
+    """Makes all sequences equally probable, with probabilities that do not sum to 1."""
     monkeypatch.setattr("induction.probability",
                         lambda tokens: np.full(len(tokens), 1.01 / len(tokens)))
 
 
 def larger_students(monkeypatch):
-    """The committee's equations and error take Q for larger by 1%."""
+    """Makes the committee's equations and error use a Q that is too large by 1%."""
     for name in ("rates", "error"):
         right = getattr(committee, name)
         monkeypatch.setattr(committee, name,
@@ -70,7 +70,7 @@ def larger_students(monkeypatch):
 
 
 def wrong_steps(monkeypatch):
-    """SGD of the committee has the learning rate 1/20 for all N."""
+    """Makes SGD of the committee use the learning rate 1/20 for all N."""
     from experiments import committee as experiment
     right = experiment.sampled
     monkeypatch.setattr(experiment, "sampled",

@@ -1,5 +1,5 @@
 # label: long
-"""Figures of every kind of file can be read: nothing overlaps, nothing is cut or empty."""
+"""Figures of every kind of file are legible: nothing overlaps, is cut off or is empty."""
 
 import itertools
 
@@ -17,7 +17,7 @@ def made(tmp_path_factory):
 
 
 def written(figure):
-    """Everything that is written, with its place on the page."""
+    """Returns all texts with their places on the page."""
     figure.canvas.draw()
     found = {}
     for place, axes in enumerate(figure.axes):
@@ -42,12 +42,12 @@ def shows(axes, along, text):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_all_can_be_read(made, name):
+def test_a_figure_is_legible(made, name):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure = popflow.figure(made(name).popflow.path)
     FigureCanvasAgg(figure)
-    assert figure.get_figwidth() <= 5.5  # a page of NeurIPS
+    assert figure.get_figwidth() <= 5.5  # width of a NeurIPS page
     found = written(figure)
     page = figure.bbox
     for text, box in found.items():
@@ -58,7 +58,7 @@ def test_all_can_be_read(made, name):
                  or its.y1 <= others.y0 + 1 or others.y1 <= its.y0 + 1)
         assert apart, f"{one} and {other} overlap"
     for axes in figure.axes:
-        if key := axes.get_legend():  # above the curves
+        if key := axes.get_legend():  # the key is above the curves
             assert key.get_window_extent().y0 >= axes.get_window_extent().y1
     for axes in figure.axes:
         for along in (axes.xaxis, axes.yaxis):

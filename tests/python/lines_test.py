@@ -1,5 +1,5 @@
 # label: fast
-"""Lines, power laws and their errors on made-up data."""
+"""Lines, power laws and their errors on artificial data."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import xarray
 from popflow.analysis import Estimate, LinearThreshold, Threshold, line, log_line, power_law
 
 
-def test_exact_data():
+def test_exact_data_give_exact_laws():
     x = np.array([1.0, 2, 4, 8])
     found = power_law(x, 3 * x**-1.5)
     assert found.exponent.value == pytest.approx(-1.5)
@@ -18,8 +18,8 @@ def test_exact_data():
     assert (found.intercept.value, found.slope.value) == pytest.approx((2, -0.5))
 
 
-def test_errors_are_those_of_a_worked_example():
-    # Anscombe's first data set, whose slope has a standard error of 0.118, its intercept of 1.125.
+def test_errors_agree_with_a_worked_example():
+    # Anscombe's first data set has standard errors 0.118 of the slope and 1.125 of the intercept.
     x = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
     y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68]
     found = line(x, y)
@@ -30,19 +30,19 @@ def test_errors_are_those_of_a_worked_example():
     assert found.slope.freedom == 9
 
 
-def test_given_errors_weigh():
-    # Two exact points and one that is far off and says so.
+def test_points_are_weighted_by_their_errors():
+    # Two exact points, and an outlier with a very large error.
     found = line([0, 1, 2], [0, 1, 100], [1e-3, 1e-3, 1e6])
     assert found.slope.value == pytest.approx(1, abs=1e-3)
-    # The error of the slope through two points at distance 1.
+    # Standard error of the slope through two points at distance 1.
     assert found.slope.error == pytest.approx(1e-3 * np.sqrt(2), rel=1e-6)
 
 
 @pytest.mark.parametrize("given", [False, True])
 def test_intervals_cover(given):
-    # 4000 lines through 5 points: 95% within 3.5 standard errors of 0.34%, which a right interval
-    # misses by chance in less than 1 of 1000 seeds. With the normal distribution's 1.96 in place of
-    # Student's 3.18, 86% would be covered.
+    # 4000 lines through 5 points. The bound is 3.5 standard errors of 0.34% around 95%, which a
+    # correct interval misses for less than 1 of 1000 seeds. The normal distribution's 1.96 in place
+    # of Student's 3.18 would give 86%.
     random = np.random.default_rng(3)
     x = np.array([50.0, 200, 800, 3200, 12800])
     error = np.array([0.1, 0.3, 0.1, 0.2, 0.1]) if given else 0.2
@@ -74,7 +74,7 @@ def test_a_power_law_of_thresholds_on_a_linear_axis():
     assert found.exponent.error == pytest.approx(0.1 / np.log(2) / np.sqrt(2))
 
 
-def test_a_logarithmic_law_is_told_from_a_power_law():
+def test_a_logarithmic_law_is_distinguished_from_a_power_law():
     x = np.geomspace(1, 1e4, 9)
     logarithmic = power_law(x, 2 + 3 * np.log(x))
     assert logarithmic.log_law_gain > 100
@@ -82,18 +82,19 @@ def test_a_logarithmic_law_is_told_from_a_power_law():
     power = power_law(x, 3 * x**0.5)
     assert power.log_law_gain < -100
     assert str(power) == f"power {power.exponent}"
-    # Falling laws, and one that hardly rises, are told apart as well.
+    # Falling laws are distinguished as well.
     assert power_law(x, 10 - np.log(x)).log_law_gain > 100
     assert power_law(x, x**-0.5).log_law_gain < -100
-    # Data that both laws describe, or two points, decide nothing.
+    # Data that both laws fit equally, and two points, decide nothing.
     assert power_law(x, np.full(9, 7.0)).log_law_gain == 0
     assert power_law([1, 2], [1, 3], [0.1, 0.1]).log_law_gain == pytest.approx(0, abs=1e-12)
     assert np.isnan(power_law([1, 2], [1, 3]).log_law_gain)
     assert np.isnan(power_law([2, 2, 2], [1, 2, 3]).log_law_gain)
 
 
-def test_squares_of_both_laws_by_hand():
-    # Weights 1, 4 and 1: the line through the logarithms, and the best of a grid of a and b.
+def test_the_gain_agrees_with_sums_of_squares_computed_by_hand():
+    # Weights 1, 4 and 1. Computes the power law's sum of squares, and the logarithmic law's least
+    # sum on a grid of a and b.
     x, y, error = np.array([1.0, 2, 4]), np.array([1.0, 2, 3]), np.array([0.1, 0.1, 0.3])
     found = power_law(x, y, error)
     relative = error / y
@@ -105,11 +106,11 @@ def test_squares_of_both_laws_by_hand():
 
 
 @pytest.mark.parametrize("given", [False, True])
-def test_the_better_law_is_told_of_data_with_errors(given):
-    # 300 samples of either law with errors of 3%: the right one has the lower AICc in nearly all
-    # and the wrong one is ahead by 10 in none. In the harder case, a logarithmic law with known
-    # errors, the difference is 49 with a standard deviation of 15 (errors of 5%: 18 and 9, and the
-    # right law is ahead in 97%).
+def test_the_right_law_fits_better_on_data_with_errors(given):
+    # 300 samples of either law with errors of 3%. The right law has the lower AICc in nearly all
+    # samples, and the wrong one is ahead by 10 in none. The hardest case is a logarithmic law with
+    # known errors: the difference is 49 with standard deviation 15 (with errors of 5% it is 18 and
+    # 9, and the right law is ahead in 97%).
     random = np.random.default_rng(5)
     x = np.geomspace(10, 10000, 12)
     for law, sign in ((2 + 3 * np.log(x), 1), (x**0.8, -1)):
@@ -119,14 +120,14 @@ def test_the_better_law_is_told_of_data_with_errors(given):
         assert gain.min() > -10
 
 
-def test_a_map_tells_in_how_many_places_a_logarithmic_law_fits_better():
+def test_a_map_counts_where_a_logarithmic_law_fits_better():
     x = xarray.DataArray([1.0, 2, 4, 8], dims="N")
     y = xarray.concat([x**2, 1 + np.log(x)], dim="kind")
     assert str(power_law(x, y)).endswith("; a + b log(x) fits better in 1 of 2")
 
 
 def test_too_few_points_have_no_line():
-    assert np.isnan(line([1, 2], [1, 2]).slope.value)  # nothing tells the scatter
+    assert np.isnan(line([1, 2], [1, 2]).slope.value)  # two points leave no residual
     assert np.isnan(line([1, 2, 3], [1, np.nan, 3]).slope.value)
     assert line([1, 2], [1, 3], [0.1, 0.1]).slope.value == pytest.approx(2)
 
@@ -148,6 +149,6 @@ def test_maps_keep_their_other_dimensions():
     assert np.allclose(low, [-1, -2]) and np.allclose(high, [-1, -2])
 
 
-def test_estimates_are_printed_to_their_error():
+def test_estimates_are_printed_to_the_precision_of_their_error():
     assert str(Estimate(0.8031, 0.0617)) == "0.803 ± 0.062"
     assert str(Estimate(123.4, 17.2)) == "123 ± 17"

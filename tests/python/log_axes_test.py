@@ -1,5 +1,5 @@
 # label: fast
-"""Logarithmic axes show data, and not the rounding of zeros."""
+"""Logarithmic axes show data, not the rounding errors of zeros."""
 
 import warnings
 
@@ -13,9 +13,9 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 OPTIONS = {
-    # Its signals start as the rounding of 0, some 1e-33.
+    # Signals start at rounding errors of 0, of about 1e-33.
     "scb": {"vocab_size": 4, "context_length": 50, "t_end": 30},
-    # Both symbols are as frequent as each other and independent: the slope is 0 throughout.
+    # Both symbols are equally frequent and independent, so the slope is always 0.
     "markov": {"p": 0.5, "q": 0.5, "e0": 0, "w0": 0, "t_end": 2},
     "deep-linear": {"strengths": [2, 1], "init_scale": 1e-6},
 }
@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 
 def figure_of(run):
-    """Of all that is drawn, a warning is an error."""
+    """Draws a figure; any warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = popflow.figure(run.popflow.path)
@@ -36,7 +36,7 @@ def figure_of(run):
 
 
 @pytest.mark.parametrize("system", OPTIONS)
-def test_no_axis_is_stretched_by_roundings(system, folder):
+def test_rounding_errors_do_not_stretch_an_axis(system, folder):
     run = popflow.run(system, **OPTIONS[system], output=folder / f"{system}.h5", show=False)
     for axes in figure_of(run).axes:
         if axes.get_yscale() != "log" or axes.get_title() == "":
@@ -46,17 +46,17 @@ def test_no_axis_is_stretched_by_roundings(system, folder):
         for line in axes.lines:
             y = np.asarray(line.get_ydata(), float)
             y = y[np.isfinite(y) & (y > 0)]
-            if len(y) > 2:  # marks of events have two
+            if len(y) > 2:  # marks of events have two points
                 assert y.min() > 1e-17 * high, (system, axes.get_title(), line.get_label())
 
 
-def test_zeros_throughout_are_on_a_linear_axis():
+def test_a_constant_zero_is_drawn_on_a_linear_axis():
     for log in (None, "y", "xy"):
         assert not logarithmic_y(np.zeros(5), log)
     assert logarithmic_y(np.logspace(0, 4, 9), None)
 
 
-def test_values_within_rounding_are_left_out_of_logarithmic_axes_alone():
+def test_only_logarithmic_axes_leave_out_values_within_rounding():
     y = np.array([6e-33, 1e-9, 1e-4, 1.0])
     (floor,) = floors(y, "y")
     assert np.array_equal(np.isnan(above(y, floor)), [True, False, False, False])
@@ -64,13 +64,13 @@ def test_values_within_rounding_are_left_out_of_logarithmic_axes_alone():
     assert np.array_equal(above(y, floor), y)
 
 
-def test_each_observable_has_its_own_rounding():
+def test_rounding_is_relative_to_each_observable():
     small, large = 1e-20 * np.logspace(0, 3, 5), np.logspace(0, 3, 5)
     assert all(np.isfinite(above(y, floor)).all()
                for y, floor in zip((small, large), floors([small, large], "y")))
 
 
-def test_an_ensemble_some_of_whose_runs_start_at_zero(folder):
+def test_an_ensemble_with_runs_that_start_at_zero_is_drawn(folder):
     run = popflow.run("markov", mode="sgd", runs=6, e0=0, w0=0, t_end=3, saves=7,
                       learning_rate=0.1, output=folder / "ensemble.h5", show=False)
     assert figure_of(run).axes

@@ -1,5 +1,5 @@
 # label: fast
-"""The cache of compiled models, with processes that build the same model at once."""
+"""The cache of compiled models, when several processes build the same model at once."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from popflow.model import building
 
-# Stands in for a compiler: writes the library in two pieces, with time to look in between.
+# Replaces the compiler: writes the library in two pieces, so that others may see half of it.
 COMPILER = """#!{python}
 import sys, time
 if "--version" in sys.argv:
@@ -33,7 +33,7 @@ assert target.read_text() == "halfhalf" and target.with_suffix(".hash").read_tex
 """
 
 
-def test_processes_that_build_at_once_leave_a_whole_library(tmp_path):
+def test_processes_that_build_at_once_leave_a_complete_library(tmp_path):
     compiler = tmp_path / "slow"
     compiler.write_text(COMPILER.format(python=sys.executable))
     compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
@@ -48,7 +48,7 @@ def test_processes_that_build_at_once_leave_a_whole_library(tmp_path):
         time.sleep(0.1)
     seen = 0
     while any(build.poll() is None for build in builds):
-        if building.is_built(target):  # whoever looks now finds the whole library and its hash
+        if building.is_built(target):  # a reader finds the complete library and its hash
             assert target.read_text() == "halfhalf"
             assert target.with_suffix(".hash").read_text() == "digest"
             seen += 1
@@ -56,6 +56,6 @@ def test_processes_that_build_at_once_leave_a_whole_library(tmp_path):
     for build in builds:
         assert build.wait() == 0, build.communicate()[1]
     assert seen > 0
-    # Nothing else stays behind.
+    # No other file is left behind.
     assert sorted(path.name for path in target.parent.iterdir()) == ["model.cpp", "model.hash",
                                                                      "model.so"]

@@ -1,5 +1,5 @@
 # label: fast
-"""Mistakes in models, and the sentences about them; none needs CasADi or a compiler."""
+"""Messages about mistakes in models; none of these tests needs CasADi or a compiler."""
 
 import math
 
@@ -200,7 +200,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_in_the_models_terms(mistake):
+def test_a_mistake_is_reported_in_the_models_terms(mistake):
     make, sentence = MISTAKES[mistake]
     with pytest.raises(ModelError) as raised:
         make()
@@ -266,7 +266,7 @@ def test_symbols_have_numpys_values():
     assert np.isclose(big, 1000 + np.log(4))
 
 
-def test_the_digest_of_a_model_tells_models_apart():
+def test_different_models_have_different_digests():
     def made(power=2.0, start=0.0, rows=3, low=None):
         m = Model("toy", "a toy")
         w = m.weights("w", start, "weight")

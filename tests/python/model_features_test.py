@@ -1,6 +1,6 @@
 # label: slow
-"""What models offer beyond a loss: epochs, noise by equations, exact solutions, passages, outcomes,
-preconditioners, projections, means over the data, and another state for training."""
+"""Features of models beyond a loss: epochs, noise by equations, exact solutions, passages,
+outcomes, preconditioners, projections, means over the data, and a separate state for training."""
 
 import numpy as np
 import pytest
@@ -35,14 +35,14 @@ def in_epochs(sampling="epochs"):
     return m
 
 
-def test_an_epoch_visits_every_sample_once_and_survives_resuming(tmp_path):
+def test_an_epoch_visits_every_sample_once_also_after_resuming(tmp_path):
     system = in_epochs().build()
     words = {"mode": "sgd", "learning_rate": 0.1}
-    # With the whole set in every batch, training is exact gradient descent.
+    # If every batch is the whole set, training is exact gradient descent.
     run = popflow.run(system, batch_size=4, t_end=2, **words)
     steps = np.round(run.time.values / 0.1)
     assert np.allclose(run.w, DATA.mean() + (3 - DATA.mean()) * 0.9**steps, rtol=1e-12)
-    # One sample in every step: the order of each pass follows from the steps.
+    # With one sample per step, the steps reveal the order of each pass.
     run = popflow.run(system, batch_size=1, t_end=1.2, saves=13, **words)
     w = np.ravel(run.w)
     seen = (w[1:] - 0.9 * w[:-1]) / 0.1
@@ -52,14 +52,14 @@ def test_an_epoch_visits_every_sample_once_and_survives_resuming(tmp_path):
     assert len({tuple(one) for one in passes}) > 1
     other = popflow.run(system, batch_size=1, t_end=1.2, saves=13, seed=2, **words)
     assert not np.array_equal(other.w, run.w)
-    # A run that is resumed in the midst of a pass goes on with it.
+    # A run resumed within a pass continues it.
     half = popflow.run(system, batch_size=1, t_end=0.6, saves=7, output=tmp_path / "a.h5", **words)
     half.close()
     whole = popflow.resume(tmp_path / "a.h5", t_end=1.2, system=system)
     assert np.ravel(whole.w)[-1] == w[-1]
 
 
-def test_the_noise_of_the_sde_is_that_of_independent_draws():
+def test_the_sde_has_the_noise_of_independent_draws():
     epochs, replaced = in_epochs().build(), in_epochs("replacement").build()
     words = {"mode": "sde", "learning_rate": 0.1, "batch_size": 2, "t_end": 1, "seed": 4}
     assert np.array_equal(popflow.run(epochs, **words).w, popflow.run(replaced, **words).w)
@@ -83,7 +83,7 @@ def test_noise_by_equations_moves_the_sde():
     assert run.attrs["outcome"] == "small"
     noisy = popflow.run(system, mode="sde", learning_rate=0.1, batch_size=1, runs=400, t_end=3,
                         seed=2)
-    # eta G G^T / 2 at rest, along (1, 0.5) alone.
+    # Stationary covariance eta G G^T / 2, along (1, 0.5) only.
     last = noisy.x.isel(time=-1).values
     assert np.allclose(np.cov(last.T), 0.05 * np.array([[1, 0.5], [0.5, 0.25]]), rtol=0.25)
     moved = last - last.mean(axis=0)
@@ -114,7 +114,7 @@ def test_passages_of_a_matrix_are_swept_in_lanes_and_compared_with_noise():
         popflow.run(system, mode="sgd", learning_rate=0.1, t_end=1)
 
 
-def test_entries_of_a_vector_or_matrix_are_invariants_of_their_own():
+def test_each_entry_of_a_vector_or_matrix_is_an_invariant():
     m = Model("conserved", "constants")
     v, W = m.weights("v", [1.0, 2.0], "vector"), m.weights("W", np.eye(2), "matrix")
     m.invariant("entry", v, "entries of v")
@@ -124,7 +124,7 @@ def test_entries_of_a_vector_or_matrix_are_invariants_of_their_own():
     assert m.invariants[3].meaning == "entries of W, entry 0, 1"
 
 
-def test_a_wrong_noise_or_solution_is_caught():
+def test_a_wrong_noise_or_solution_is_refused():
     def made(covariance=None, solution=None):
         m = Model("wrong", "a wrong part")
         x = m.weights("x", [1.0, 0.5], "places")
@@ -171,11 +171,11 @@ def test_a_preconditioner_and_a_projection_hold_for_flow_samples_and_noise():
     m.projection(b, lambda v: v - v.mean())
     m.invariant("total", b.sum(), "sum of the biases")
     m.end = 1
-    system = m.build()  # `verify` holds both against the samples, the loss and the covariance
+    system = m.build()  # `verify` checks both with samples, loss and covariance
     made = {str(name) for name in popflow.verify(system).checks.check.values}
     assert {"gradient", "covariance", "noise projection"} <= made
     run = popflow.run(system, t_end=1, saves=2, rtol=1e-11)
-    # The flow of log w is minus the gradient.
+    # The rate of log w is minus the gradient.
     from scipy.integrate import solve_ivp
 
     def rate(_, z):
@@ -191,8 +191,8 @@ def test_a_preconditioner_and_a_projection_hold_for_flow_samples_and_noise():
     assert np.allclose(isotropic.b.sum("b_index"), 0.5, atol=1e-12)
 
 
-def test_a_finite_law_beside_a_normal_one_has_an_exact_population():
-    """Labels of a finite law, inputs of a normal one: the mean is exact, label by label."""
+def test_finite_and_normal_data_together_have_an_exact_mean():
+    """Labels have finitely many values and inputs are normal: the mean is exact for each label."""
     m = Model("beside", "regression with signs and normal inputs")
     w = m.weights("w", [0.3, -0.2], "weights")
     sign, x = m.data(rademacher(), normal(2))
@@ -201,11 +201,11 @@ def test_a_finite_law_beside_a_normal_one_has_an_exact_population():
     system = m.build()
     run = popflow.run(system, t_end=1, saves=2)
     for w1, w2, loss in zip(*run.w.values.T, run.loss.values):
-        # E (w x - s - s x0)^2 / 2 over both signs.
+        # Mean E (w x - s - s x0)^2 / 2 over both signs.
         assert loss == pytest.approx((w1**2 + w2**2 + 2) / 2, rel=1e-12)
 
 
-def test_a_mixture_of_normal_laws_has_an_exact_mean_without_a_rule():
+def test_a_mixture_of_normal_laws_has_an_exact_mean_without_quadrature():
     m = Model("clusters", "two clusters")
     w = m.weights("w", [0.5, 0.2], "weights")
     x = m.data(mixture(normal(2, mean=[1.0, 0.0]), normal(2, mean=[0.0, -1.0])))
@@ -227,7 +227,7 @@ def test_a_mixture_has_the_mean_of_its_laws():
     m.loss((w @ x - 1) ** 2 / 2)
     m.quadrature(3)
     m.end = 1
-    run = popflow.run(m.build(), t_end=1, saves=2)  # `verify` holds samples against the mean
+    run = popflow.run(m.build(), t_end=1, saves=2)  # `verify` compares samples with the mean
     laws = [(centre, S), (np.ones(2), np.eye(2) / 3), (-centre, np.eye(2))]
     for at, loss in zip(run.w.values, run.loss.values):
         means = [((at @ mean - 1) ** 2 + at @ covariance @ at) / 2 for mean, covariance in laws]
@@ -235,7 +235,7 @@ def test_a_mixture_has_the_mean_of_its_laws():
 
 
 def test_a_loss_may_depend_on_the_step_of_training():
-    """Label noise in proportion to the learning rate; a mean that is given."""
+    """Label noise is proportional to the learning rate, and the mean is given."""
     m = Model("steps", "a scalar with a step")
     w = m.weights("w", 1.0, "weight")
     x = m.data(uniform(-1, 1))
@@ -254,7 +254,8 @@ def test_a_loss_may_depend_on_the_step_of_training():
 
 
 def distances(limit):
-    """Least squares in d dimensions: the distance from the teacher, beside the weights."""
+    """Returns least squares in d dimensions: the distance from the teacher, and the weights for
+    training."""
     d = 50
     m = Model("distances", "least squares in high dimension", source="a test")
     gamma = m.parameter("gamma", 0.5, "learning rate times d", low=0)
@@ -274,7 +275,7 @@ def distances(limit):
     return m
 
 
-def test_a_training_state_stands_beside_the_flow():
+def test_a_model_may_have_a_separate_training_state():
     system = distances("the flow is the limit of many dimensions, at the rate 1 / d").build()
     flow = popflow.run(system, t_end=2)
     assert "D" in flow and "w" not in flow
@@ -283,7 +284,8 @@ def test_a_training_state_stands_beside_the_flow():
     exact = np.exp((-2 * 0.5 + 0.25) * 2)
     mean = float(runs.distance.isel(time=-1).mean())
     error = float(runs.distance.isel(time=-1).std()) / 20
-    # The mean is off by 1/d: E D_(k+1) = D_k (1 - 2 gamma/d + gamma^2 (d + 2)/d^2).
+    # At finite d the mean differs by order 1/d: E D_(k+1) = D_k (1 - 2 gamma/d + gamma^2 (d +
+    # 2)/d^2).
     finite_size = (1 - 1 / 50 + 0.25 * 52 / 50**2) ** 100
     assert abs(mean - finite_size) < 4 * error
     assert float(flow.distance[-1]) == pytest.approx(exact, rel=1e-5)
@@ -298,10 +300,10 @@ def test_a_training_state_without_a_limit_must_have_the_flow_of_its_observables(
         m.rates.clear()
         m.rate(m.fields[0].symbol, -3 * m.fields[0].symbol)
         m.build()
-    distances("").build()  # gradient flow: dD/dt = -2 gamma D
+    distances("").build()  # the gradient flow has dD/dt = -2 gamma D
 
 
-def test_a_jacobian_that_would_take_most_of_the_build_is_left_out_with_a_reason():
+def test_an_expensive_jacobian_is_left_out_with_a_reason():
     rng = np.random.default_rng(1)
     m = Model("many", "many weights")
     W = m.weights("W", rng.normal(size=(8, 8)), "matrix")

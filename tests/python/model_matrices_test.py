@@ -1,5 +1,5 @@
 # label: slow
-"""Large models keep their matrices: the same numbers as unrolled code, to rounding."""
+"""Large models keep their matrices, with the same numbers as unrolled code up to rounding."""
 
 import ctypes as c
 
@@ -35,7 +35,7 @@ def memory():
 
 
 def network():
-    """Two layers, 37 samples: the last batch is not full."""
+    """Returns a network of two layers with 37 samples, so that the last batch is not full."""
     m = Model("network", "a two-layer network")
     ridge = m.parameter("ridge", 0.1, "weight decay", low=0)
     A = m.weights("A", random.normal(size=(12, 7)) / 3, "first layer")
@@ -47,7 +47,8 @@ def network():
 
 
 def medley():
-    """Operations of every kind, products of samples with samples, and rearranged entries."""
+    """Returns a model with operations of every kind, products of samples, and rearranged
+    entries."""
     m = Model("medley", "many operations")
     A = m.weights("A", random.normal(size=(8, 6)), "a matrix")
     B = m.weights("B", random.normal(size=(6, 6)), "a matrix")
@@ -63,7 +64,7 @@ def medley():
 
 
 class Table(c.Structure):
-    """The first members of popflow_table."""
+    """First members of popflow_table."""
 
     _fields_ = [("abi", c.c_uint32), ("bytes", c.c_uint32), ("description", c.c_char_p),
                 ("create", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_char_p, c.c_size_t)),
@@ -73,7 +74,7 @@ class Table(c.Structure):
 
 
 def values(system, parameters, entries):
-    """Rate and loss at the start."""
+    """Returns rate and loss at the start."""
     library = c.CDLL(str(system.path))
     library.popflow_plugin.restype = c.POINTER(Table)
     table = library.popflow_plugin().contents
@@ -88,7 +89,8 @@ def values(system, parameters, entries):
 
 
 def has(system, flag):
-    """Whether a flag of the generated code is set. The source contains this file, too."""
+    """Returns whether a flag of the generated code is set. (The source contains this test's text
+    too.)"""
     return f"bool {flag} = {True};".lower() in system.path.with_suffix(".cpp").read_text()
 
 
@@ -99,14 +101,14 @@ def in_matrices(system):
 @pytest.mark.parametrize("make", [memory, network, medley])
 def test_matrices_give_the_numbers_of_unrolled_code(make, monkeypatch):
     m = make()
-    monkeypatch.setattr(generating, "MOST_DERIVED", 0)  # no Jacobian, which takes long to compile
+    monkeypatch.setattr(generating, "MOST_DERIVED", 0)  # the Jacobian would take long to compile
     kept = m.build(check=False)
     assert in_matrices(kept)
     parameters = [row.default for row in m.parameters]
     rate, loss = values(kept, parameters, m.entries)
     monkeypatch.setattr(generating, "MOST_UNROLLED", 10 ** 9)
     monkeypatch.setattr(generating, "MOST_UNROLLED_WITHOUT_LANES", 10 ** 9)
-    m.name = f"{m.name}-unrolled"  # a library of its own
+    m.name = f"{m.name}-unrolled"  # a library under another name
     unrolled = m.build(check=False)
     assert not in_matrices(unrolled)
     expected, expected_loss = values(unrolled, parameters, m.entries)
@@ -115,7 +117,7 @@ def test_matrices_give_the_numbers_of_unrolled_code(make, monkeypatch):
     assert loss == pytest.approx(expected_loss, rel=1e-13)
 
 
-def test_small_models_are_unrolled_and_go_in_lanes():
+def test_small_models_are_unrolled_and_have_lanes():
     m = Model("small", "a small model")
     w = m.weights("w", np.ones(3), "weights")
     x = m.data(finite(np.eye(3)))
@@ -126,7 +128,7 @@ def test_small_models_are_unrolled_and_go_in_lanes():
 
 
 def test_continuous_data_are_sampled_in_batches():
-    """The mean of sampled gradients is that of the closed form, which verify checks."""
+    """The mean of sampled gradients is the closed form's, which verify checks."""
     m = Model("teacher", "linear regression from normal data")
     W = m.weights("W", np.zeros((12, 12)), "matrix")
     T = random.normal(size=(12, 12))

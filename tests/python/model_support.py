@@ -1,4 +1,5 @@
-"""CasADi for the tests of models: of this Python, or of the environment that scripts/setup made."""
+"""Makes CasADi available to tests of models: from this Python, or from the environment of
+scripts/setup."""
 
 import os
 import sys
@@ -8,7 +9,7 @@ import pytest
 
 
 def need_casadi():
-    """Skips a file of tests where CasADi or a compiler is missing."""
+    """Skips a test file if CasADi or a compiler is missing."""
     for place in sorted(Path(__file__).resolve().parents[2].glob(
             "build/models/lib/python3*/site-packages")):
         if f"python{sys.version_info.major}.{sys.version_info.minor}" in str(place):

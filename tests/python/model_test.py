@@ -1,5 +1,6 @@
 # label: slow
-"""Models from a loss: built, checked against samples and differences, run, compared and resumed."""
+"""Models from a loss: building, checks against samples and differences, runs, comparisons,
+resuming."""
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def scalar():
-    """One weight, three samples: L = sum p (w - x)^2 / 2, with a parameter."""
+    """Returns a model with one weight and three samples: L = sum p (w - x)^2 / 2, with a
+    parameter."""
     m = Model("scalar", "a scalar")
     a = m.parameter("steepness", 2.0, "factor of the loss", low=0)
     w = m.weights("w", 3.0, "weight")
@@ -37,7 +39,7 @@ def scalar():
     return m
 
 
-def test_a_scalar_model_from_words_to_file(capsys):
+def test_a_scalar_model_runs_and_is_verified(capsys):
     system = scalar().build()
     assert "checks hold" in capsys.readouterr().err
     run = popflow.run(system, t_end=2, rtol=1e-10)
@@ -45,7 +47,8 @@ def test_a_scalar_model_from_words_to_file(capsys):
     assert np.allclose(run.w, mean + (3 - mean) * np.exp(-2 * t), rtol=1e-8)
     variance = np.average((np.array([0, 1, 4]) - mean) ** 2, weights=[1, 2, 1])
     assert np.allclose(run.loss, (run.w - mean) ** 2 + variance)
-    # Half of the loss at the start: (w - mean)^2 falls from 2.25 to 2.25 / 2 - variance / 2.
+    # The loss is half of its start when (w - mean)^2 has fallen from 2.25 to 2.25 / 2 - variance /
+    # 2.
     half = np.log(2.25 / (2.25 / 2 - variance / 2)) / 4 if variance < 2.25 else None
     if half:
         assert float(run.popflow.time_of("halved")) == pytest.approx(half, rel=1e-5)
@@ -56,7 +59,7 @@ def test_a_scalar_model_from_words_to_file(capsys):
     assert run.attrs["system"] == "scalar"
 
 
-def test_a_models_parameter_is_swept_in_lanes_with_the_numbers_of_single_runs():
+def test_a_sweep_over_a_models_parameter_has_the_numbers_of_single_runs():
     system = scalar().build()
     swept = popflow.sweep(system, over={"steepness": [0.5, 1.0, 2.0]}, t_end=1, rtol=1e-9)
     for value in (0.5, 1.0, 2.0):
@@ -64,21 +67,21 @@ def test_a_models_parameter_is_swept_in_lanes_with_the_numbers_of_single_runs():
         assert np.allclose(swept.sel(steepness=value).loss, alone.loss[-1], rtol=1e-7)
 
 
-def test_training_has_the_mean_and_the_noise_of_the_flow():
+def test_training_has_the_exact_stationary_variance():
     system = scalar().build()
     compared = popflow.compare(system, learning_rate=0.05, batch_size=4, runs=64, t_end=1, seed=3,
                                rungs=["flow", "sde", "sgd"])
     assert "sgd" in list(compared.rung.values)
     runs = popflow.run(system, mode="sgd", learning_rate=0.05, batch_size=4, runs=400, t_end=4,
                        seed=5)
-    # Stationary variance of w' = w - eta a (w - mean of 4 samples): eta a V / (B (2 - eta a)).
+    # Stationary variance of w' = w - eta a (w - mean of B samples): eta a V / (B (2 - eta a)).
     variance = np.average((np.array([0, 1, 4]) - 1.5) ** 2, weights=[1, 2, 1])
     expected = 0.1 * variance / (4 * 1.9)
     assert float(runs.w.isel(time=-1).var("run", ddof=1)) == pytest.approx(expected, rel=0.3)
 
 
 def wide():
-    """All kinds of functions, in vectors and matrices."""
+    """Returns a model that uses all kinds of functions, on vectors and matrices."""
     rng = np.random.default_rng(4)
     m = Model("wide", "every function", source="a test")
     a = m.parameter("a", 0.5, "a number", low=0)
@@ -98,12 +101,12 @@ def wide():
     return m
 
 
-def test_derivatives_samples_covariance_and_lanes_of_a_wide_model_hold():
+def test_a_model_with_all_functions_passes_its_checks():
     m = wide()
-    system = m.build()  # checks the rate against differences and samples, and the covariance
+    system = m.build()  # checks the rate against differences and samples, and checks the covariance
     run = popflow.run(system, t_end=0.5, saves=3)
     assert np.isclose(float(run.constants_twice) if "constants_twice" in run else 1.0, 1.0)
-    # The loss in the file is the one that NumPy computes from the recorded state.
+    # The loss in the file agrees with NumPy's at the recorded state.
     rows, weight = m.nodes()
     p = np.arange(1.0, 21) ** -0.5
     p /= p.sum()
@@ -125,7 +128,7 @@ def test_derivatives_samples_covariance_and_lanes_of_a_wide_model_hold():
 
 
 def test_a_normal_law_has_the_exact_mean_of_a_polynomial():
-    """(w x - teacher x)^2 x^2 / 2 with a covariance: the mean is known in closed form."""
+    """Loss (w x - teacher x)^2 x^2 / 2 of normals with a covariance: its mean has a closed form."""
     S = np.array([[2.0, 0.5], [0.5, 1.0]])
     m = Model("polynomial", "regression with normal inputs")
     w = m.weights("w", np.zeros(2), "weights")
@@ -174,7 +177,7 @@ def test_signs_are_enumerated():
         assert run.loss.values[t] == pytest.approx(found, rel=1e-12)
 
 
-def test_arrays_of_the_problem_are_kept_and_replaced(tmp_path):
+def test_arrays_of_the_problem_are_stored_and_can_be_replaced(tmp_path):
     rng = np.random.default_rng(6)
     inputs, outputs = rng.normal(size=(10, 2)), rng.normal(size=10)
     m = Model("stored", "regression on a stored set")
@@ -196,7 +199,7 @@ def test_arrays_of_the_problem_are_kept_and_replaced(tmp_path):
         popflow.run(system, problem={"outputs": other[:5]}, output=tmp_path / "c.h5")
 
 
-def test_the_cache_serves_equal_models_and_records_their_source(tmp_path):
+def test_equal_models_share_a_library_and_files_record_the_source(tmp_path):
     first, again = scalar().build(), scalar().build()
     assert first.path == again.path and first.hash == again.hash
     run = popflow.run(first, t_end=1, saves=5, output=tmp_path / "a.h5")
@@ -212,7 +215,7 @@ def test_the_cache_serves_equal_models_and_records_their_source(tmp_path):
     assert float(popflow.resume(tmp_path / "a.h5", t_end=2, system=first).time[-1]) == 2
 
 
-def test_a_compiler_that_is_missing_is_named(monkeypatch):
+def test_a_message_names_a_missing_compiler(monkeypatch):
     monkeypatch.setenv("POPFLOW_CXX", "no-such-compiler")
     with pytest.raises(ModelError, match="no-such-compiler, which is no program; install g"):
         scalar().build()

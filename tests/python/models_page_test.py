@@ -1,5 +1,5 @@
 # label: slow
-"""The programs and commands of docs/models.md run as they stand there."""
+"""Runs the programs and commands of docs/models.md as they are on the page."""
 
 import os
 import re
@@ -16,7 +16,7 @@ need_casadi()
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 
-def test_the_page(tmp_path, package_folder):
+def test_programs_and_commands_of_the_page_run(tmp_path, package_folder):
     programs = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
     assert len(programs) == 3
     surroundings = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"),
@@ -37,14 +37,14 @@ def test_the_page(tmp_path, package_folder):
         if program == "popflow":
             program = [binary]
         elif not words:
-            continue  # the gallery's own test runs all checks
+            continue  # gallery_test.py runs all checks
         else:
             program = [sys.executable, str(PAGE.parents[1] / program)]
         done = subprocess.run([*program, *words], cwd=tmp_path, env=surroundings,
                               capture_output=True, text=True)
         assert done.returncode == 0, (command, done.stderr)
     assert (tmp_path / "memory.png").stat().st_size > 10_000
-    # A wrong value is refused in the parameter's terms.
+    # A wrong value is refused with the parameter's name and range.
     done = subprocess.run([binary, "run", str(memory), "--zipf", "-1"], capture_output=True,
                           text=True)
     assert done.returncode == 2 and "--zipf" in done.stderr and "at least 0" in done.stderr

@@ -1,5 +1,5 @@
 # label: fast
-"""Problem file beside an output whose problem was given as arrays."""
+"""Problem files that the package writes beside an output when a problem is given as arrays."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ import popflow
 P = np.array([[0.5, 0.2, 0.3], [0.25, 0.7, 0.3], [0.25, 0.1, 0.4]])
 CHAIN = {"P": P, "Q_value": [[0.5, 1, 0.25], [0.5, 0, 0.75]], "Q_position": [[0, 3, 2], [4, 0, 1]]}
 RUN = {"context_length": 6, "saves": 3, "t_end": 1}
-WRONG = {**CHAIN, "P": 2 * P}  # the program refuses it
+WRONG = {**CHAIN, "P": 2 * P}  # the program refuses this problem
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_call_that_is_repeated_destroys_nothing(folder):
+def test_a_repeated_call_changes_no_file(folder):
     popflow.run("scb", problem=CHAIN, **RUN, output=folder / "a.h5")
     before = contents(folder)
     assert set(before) == {"a.h5", "a-problem.h5"}
@@ -37,7 +37,8 @@ def test_a_call_that_is_repeated_destroys_nothing(folder):
 
 
 def test_an_interrupted_sweep_keeps_its_problem(folder, stand_in):
-    """The program was stopped, the call is made once more, and then the sweep is resumed."""
+    """The program is interrupted and the call is repeated; the problem file must stay for
+    resuming."""
     stand_in("""
     path = sys.argv[sys.argv.index("--output") + 1]
     open(path, "x").close()
@@ -53,7 +54,7 @@ def test_an_interrupted_sweep_keeps_its_problem(folder, stand_in):
     assert before.items() <= contents(folder).items()
 
 
-def test_a_file_of_that_name_is_the_users_own(folder):
+def test_a_users_file_with_the_problems_name_is_kept(folder):
     (folder / "a-problem.h5").write_text("mine")
     for problem in (CHAIN, WRONG):
         with pytest.raises(popflow.UsageError, match="problem file '.*a-problem.h5' exists;"):
@@ -62,7 +63,7 @@ def test_a_file_of_that_name_is_the_users_own(folder):
     assert contents(folder) == {"a-problem.h5": b"mine"}
 
 
-def test_force_replaces_what_was_there_only_where_a_run_begins(folder):
+def test_force_replaces_files_only_when_a_run_begins(folder):
     popflow.run("scb", problem=CHAIN, **RUN, output=folder / "a.h5")
     before = contents(folder)
     with pytest.raises(popflow.InputError, match="column 0 of P sums to 2"):
@@ -78,7 +79,7 @@ def test_force_replaces_what_was_there_only_where_a_run_begins(folder):
     assert set(after) == set(before) and after["a-problem.h5"] != before["a-problem.h5"]
 
 
-def test_a_run_that_breaks_off_keeps_its_problem(folder):
+def test_an_unfinished_run_keeps_its_problem(folder):
     with pytest.raises(popflow.LimitReached):
         popflow.run("scb", problem=CHAIN, context_length=6, max_steps=3, output=folder / "a.h5")
     assert set(contents(folder)) == {"a.h5", "a-problem.h5"}
@@ -86,14 +87,14 @@ def test_a_run_that_breaks_off_keeps_its_problem(folder):
     assert set(contents(folder)) == {"a.h5", "a-problem.h5"}
 
 
-def test_what_was_opened_of_a_run_stands_for_its_problem(folder):
+def test_an_opened_run_stands_for_its_problem(folder):
     run = popflow.run("scb", problem=CHAIN, **RUN, output=folder / "a.h5")
     same = popflow.run("scb", problem=run, saves=3, t_end=1, output=folder / "b.h5")
     assert np.array_equal(same.loss, run.loss)
     assert same.popflow.parameters["problem"] == str(folder / "a.h5")
     assert popflow.plan("scb", problem=run)["options"]["vocab-size"] == "3"
     assert popflow.verify("scb", problem=run)
-    # A problem that was changed is no longer the file's.
+    # A changed problem is written to a new file.
     changed = run.popflow.group("problem").drop_vars("mu").load()
     changed["P"] = changed.P * 0 + 1 / 3
     other = popflow.run("scb", problem=changed, saves=3, t_end=1, output=folder / "c.h5")

@@ -1,5 +1,5 @@
 # label: fast
-"""Calls side by side, in threads and in processes, and results that go from one to another."""
+"""Concurrent calls in threads and processes, and results passed between processes."""
 
 import multiprocessing
 import os
@@ -32,7 +32,7 @@ def wrong(_):
 
 
 def processes(folder):
-    """A pool whose processes are new ones, with the same folder for their files."""
+    """Returns a pool of spawned processes that write files to the same folder."""
     return ProcessPoolExecutor(4, multiprocessing.get_context("spawn"), popflow.folder, (folder,))
 
 
@@ -47,13 +47,13 @@ def test_files_without_a_name_do_not_collide(folder, pool):
     assert sorted(os.listdir(folder)) == NAMES
 
 
-def test_what_is_refused_takes_no_name(folder):
+def test_a_refused_run_takes_no_file_name(folder):
     with ThreadPoolExecutor(4) as workers:
         list(workers.map(wrong, range(8)))
     assert os.listdir(folder) == []
 
 
-def test_a_name_is_free_where_its_problem_file_is(folder):
+def test_a_name_with_an_existing_problem_file_is_not_used(folder):
     (folder / "markov-flow-1-problem.h5").touch()
     assert tiny(0.1).popflow.path.name == "markov-flow-2.h5"
 
@@ -61,13 +61,13 @@ def test_a_name_is_free_where_its_problem_file_is(folder):
 @pytest.mark.parametrize("group", [None, "problem"])
 def test_results_are_pickled(group):
     run = popflow.run("scb", vocab_size=4, context_length=20, t_end=1, saves=3)
-    run.time_of  # what was looked at comes along
+    run.time_of  # values that were read are pickled too
     data = run if group is None else run.popflow.group(group)
     copied = pickle.loads(pickle.dumps(data))
     xarray.testing.assert_identical(copied, data)
     assert copied.popflow.path == run.popflow.path
     unread = pickle.loads(pickle.dumps(popflow.open(run.popflow.path)))
-    assert not unread.V.variable._in_memory  # from the file, when it is looked at
+    assert not unread.V.variable._in_memory  # read from the file when it is used
     assert dict(unread.time_of).keys() == dict(run.time_of).keys()
 
 

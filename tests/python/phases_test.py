@@ -1,5 +1,5 @@
 # label: slow
-"""Runs that continue one another, along one time."""
+"""Runs that continue each other, joined along one time axis."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SMALL = {"vocab_size": 4, "context_length": 12, "show": False}
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 
 
-def test_phases_of_a_flow_are_one_long_run(tmp_path):
+def test_phases_of_a_flow_equal_one_long_run(tmp_path):
     files = [tmp_path / f"{number}.h5" for number in range(3)]
     popflow.run("scb", **SMALL, **TIGHT, t_end=8, saves=5, output=files[0])
     popflow.run("scb", **SMALL, **TIGHT, t_end=4, saves=3, init_from=files[0], output=files[1])
@@ -23,7 +23,7 @@ def test_phases_of_a_flow_are_one_long_run(tmp_path):
         np.testing.assert_allclose(joined[name], whole[name], rtol=1e-7, atol=1e-9)
     assert "continues_at" not in joined.attrs
 
-    # Extended, a file still says whom it continues.
+    # After it is extended, a file still names the time at which it continues.
     popflow.resume(files[2], t_end=12, show=False)
     assert popflow.open(files[2]).attrs["continues_at"] == 12
     assert float(popflow.phases(*files).time[-1]) == 24
@@ -32,7 +32,7 @@ def test_phases_of_a_flow_are_one_long_run(tmp_path):
 @pytest.mark.parametrize("options", [
     {"mode": "sgd", "learning_rate": 0.5, "batch_size": 4, "runs": 3},
     {"mode": "sde", "learning_rate": 0.1, "runs": 2, "noise": "isotropic", "noise_scale": 1e-4}])
-def test_phases_of_an_ensemble_go_on_run_by_run(tmp_path, options):
+def test_phases_of_an_ensemble_continue_run_by_run(tmp_path, options):
     first = popflow.run("scb", **SMALL, **options, t_end=6, saves=4, output=tmp_path / "a.h5")
     second = popflow.run("scb", **SMALL, **options, t_end=4, saves=3, seed=2, init_from=first,
                          output=tmp_path / "b.h5")
@@ -43,7 +43,7 @@ def test_phases_of_an_ensemble_go_on_run_by_run(tmp_path, options):
     np.testing.assert_allclose(joined.loss.isel(time=3), second.loss[:, 0], rtol=1e-12)
 
 
-def test_what_does_not_continue_is_refused(tmp_path):
+def test_runs_that_do_not_continue_each_other_are_refused(tmp_path):
     first = popflow.run("scb", **SMALL, t_end=6, saves=4, output=tmp_path / "a.h5")
     other = popflow.run("scb", **SMALL, t_end=3, saves=4, output=tmp_path / "b.h5")
     second = popflow.run("scb", **SMALL, t_end=4, saves=3, init_from=first,

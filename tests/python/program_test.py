@@ -1,5 +1,5 @@
 # label: fast
-"""Finding and calling the program, with stand-in programs."""
+"""Finding and calling the program, with stand-ins for it."""
 
 import inspect
 import json
@@ -36,7 +36,7 @@ def test_the_package_has_the_programs_version():
     assert f"project(popflow VERSION {popflow.__version__} " in listing
 
 
-def test_the_environment_names_it(stand_in, monkeypatch):
+def test_the_environment_variable_names_the_program(stand_in, monkeypatch):
     path = stand_in("")
     assert popflow.program() == str(path)
     monkeypatch.setenv("POPFLOW", "/nowhere/popflow")
@@ -44,7 +44,7 @@ def test_the_environment_names_it(stand_in, monkeypatch):
         popflow.program()
 
 
-def test_else_its_own_else_that_in_path(stand_in, monkeypatch, tmp_path):
+def test_the_packages_own_program_precedes_that_in_path(stand_in, monkeypatch, tmp_path):
     path = stand_in("")
     monkeypatch.delenv("POPFLOW")
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -74,7 +74,7 @@ def test_signatures_come_from_the_program(stand_in):
     assert "lambda_ : number, default as small as it can be" in run.__doc__
 
 
-def test_progress_is_drawn(stand_in, tmp_path, capsys):
+def test_a_progress_bar_is_drawn(stand_in, tmp_path, capsys):
     pytest.importorskip("tqdm")
     stand_in(DESCRIBES + """
     assert sys.argv[-2:] == ["--progress", "json"], sys.argv
@@ -117,8 +117,8 @@ def test_exit_codes_are_exceptions(stand_in, tmp_path, code, kind):
     ("ranks: error: one\nranks: error: two\n", "two"),
     ("note\nwarning: one\nwarning: signals grow\n", "signals grow"),
     (" killed \n", "killed")])
-def test_sentences(said, sentence):
-    """The sentence is the last error's, under any name of the program."""
+def test_the_sentence_of_an_error(said, sentence):
+    """The sentence is that of the last error, under any name of the program."""
     assert executable.sentence(said) == sentence
 
 
@@ -130,7 +130,7 @@ VERIFIED = {
          "at_least": False, "note": "none"}]}
 
 
-def test_a_check_that_fails_is_an_answer(stand_in):
+def test_a_failed_check_is_a_result(stand_in):
     stand_in(f"""
     assert sys.argv[1:5] == ["verify", "toy", "--seed", "3"] and "--json" in sys.argv, sys.argv
     print({json.dumps(json.dumps(VERIFIED))})
@@ -146,7 +146,7 @@ def test_a_check_that_fails_is_an_answer(stand_in):
     assert repr(found) == "  check  measured\n  slope  0.5"
 
 
-def test_a_verification_that_breaks_off_is_none(stand_in):
+def test_an_unfinished_verification_is_an_error(stand_in):
     stand_in("""
     print("popflow: error: internal error: lost", file=sys.stderr)
     sys.exit(1)
@@ -155,7 +155,7 @@ def test_a_verification_that_breaks_off_is_none(stand_in):
         popflow.verify("toy")
 
 
-def test_a_program_that_is_killed(stand_in, tmp_path):
+def test_a_killed_program_is_an_error(stand_in, tmp_path):
     stand_in("""
     import os
     os.kill(os.getpid(), 9)
@@ -165,7 +165,7 @@ def test_a_program_that_is_killed(stand_in, tmp_path):
     assert ended.value.path is None
 
 
-def test_what_is_done_when_it_is_interrupted(stand_in, tmp_path, monkeypatch):
+def test_an_interrupt_ends_the_program(stand_in, tmp_path, monkeypatch):
     """An interrupt also stops the following calls."""
     stand_in("""
     import signal
@@ -186,7 +186,7 @@ def test_what_is_done_when_it_is_interrupted(stand_in, tmp_path, monkeypatch):
         executable.work(["run"], tmp_path / "x.h5")
 
 
-def test_the_script_is_the_program(stand_in, monkeypatch):
+def test_the_packages_script_runs_the_program(stand_in, monkeypatch):
     path = stand_in("import os; print(os.environ['POPFLOW_PYTHON'], *sys.argv[1:])")
     monkeypatch.setattr(executable, "own", lambda: str(path))
     monkeypatch.delenv("POPFLOW_PYTHON", raising=False)

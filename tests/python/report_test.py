@@ -1,5 +1,6 @@
 # label: fast
-"""bench/report.py refuses impossible work first, and peers that disagree with popflow."""
+"""Checks that bench/report.py refuses impossible work first, and peers that disagree with
+popflow."""
 
 import subprocess
 import sys
@@ -14,7 +15,7 @@ sys.path.insert(0, str(BENCH / "peers"))
 from peer import Agreement  # noqa: E402
 
 
-def test_an_unknown_name_is_refused_with_the_allowed_ones():
+def test_an_unknown_name_is_refused_with_the_allowed_names():
     run = subprocess.run([sys.executable, REPORT, "--only", "nothing"], capture_output=True,
                          text=True, timeout=60)
     assert run.returncode == 2
@@ -22,7 +23,7 @@ def test_an_unknown_name_is_refused_with_the_allowed_ones():
         assert name in run.stderr
 
 
-def test_ends_that_are_apart_are_other_work():
+def test_different_final_states_count_as_disagreement():
     agreement = Agreement()
     agreement.close("v", [1.0, 2.0], [1.0, 2.0 + 1e-7])
     assert not agreement.broken()
@@ -31,7 +32,7 @@ def test_ends_that_are_apart_are_other_work():
     assert agreement.broken() == ["w", "x"]
 
 
-def test_runs_of_another_mean_or_spread_are_other_work():
+def test_a_different_mean_or_spread_counts_as_disagreement():
     a, b = np.random.default_rng(1).normal(3, 1, (2, 1000))
     agreement = Agreement()
     agreement.alike("same", a, b)

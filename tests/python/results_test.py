@@ -1,5 +1,5 @@
 # label: slow
-"""Runs, comparisons and sweeps by the program itself, as xarray objects."""
+"""Runs, comparisons and sweeps by the program, as xarray objects."""
 
 import inspect
 import os
@@ -32,7 +32,7 @@ def test_a_run(folder):
     assert run.excess_loss.dims == ("time",) and run.sizes["time"] == 9
     assert run.popflow.path == folder / "mine.h5"
     assert str(folder / "mine.h5") in repr(run)
-    assert not run.V.variable._in_memory  # read when it is looked at
+    assert not run.V.variable._in_memory  # read from the file when it is used
     assert set(run.popflow.groups) >= {"problem", "parameters", "events"}
     assert run.popflow.parameters["vocab_size"] == 4
     assert "scb, mode flow" in run.popflow.info()
@@ -40,7 +40,7 @@ def test_a_run(folder):
     assert run.identical(again)
 
 
-def test_options_that_xarray_takes_for_its_own_are_there():
+def test_options_with_names_that_xarray_reserves_are_kept():
     assert popflow.run("scb", vocab_size=5, t_end=0,
                        coordinates="support").popflow.parameters["coordinates"] == "support"
 
@@ -50,11 +50,11 @@ def test_events_by_name():
     reached = float(run.time[np.argmax((run.signal_V * run.signal_A).values >= 0.5)])
     assert run.time_of.boosted == pytest.approx(reached, abs=0.2)
     assert dict(run.time_of)["boosted"] == run.time_of.boosted
-    assert np.isnan(run.time_of.aligned)  # not by then
+    assert np.isnan(run.time_of.aligned)  # the event has not happened
     assert "boosted" in dir(run.time_of)
     with pytest.raises(AttributeError, match="no event lost; there are: boosted"):
         run.time_of.lost
-    # They stay with what is made of a run.
+    # Datasets derived from a run keep its events.
     assert run.isel(time=slice(0, 3)).time_of.boosted == run.time_of.boosted
 
 
@@ -82,23 +82,23 @@ def test_tokens_of_a_text_are_labels(folder):
     run = popflow.run("scb", text=folder / "text.txt", context_length=10, saves=3)
     assert sorted(run.token_in.values) == ["a", "b", "c"]
     problem = run.popflow.group("problem")
-    share = problem.P.sel(token_out="a", token_in="c")  # what follows c
+    share = problem.P.sel(token_out="a", token_in="c")  # frequency of a after c
     assert 0 < float(share) < 1
     assert float(share) == float(problem.P[list(run.token_out.values).index("a"),
                                            list(run.token_in.values).index("c")])
 
 
-def test_a_problem_given_as_arrays(folder):
+def test_a_problem_may_be_given_as_arrays(folder):
     run = popflow.run("scb", problem=CHAIN, context_length=6, saves=3, output=folder / "mine.h5")
     problem = run.popflow.group("problem")
     assert np.array_equal(problem.P, P) and problem.attrs["context_length"] == 6
     assert (folder / "mine-problem.h5").exists()
-    # A run's own problem, as a dataset, gives the same run.
+    # The run's problem, passed as a dataset, gives the same run.
     same = popflow.run("scb", problem=problem, saves=3, output=folder / "same.h5")
     assert np.array_equal(same.loss, run.loss)
 
 
-def test_a_refused_problem_leaves_nothing(folder):
+def test_a_refused_problem_leaves_no_file(folder):
     with pytest.raises(popflow.InputError, match="column 0 of P sums to 2"):
         popflow.run("scb", problem={**CHAIN, "P": 2 * P}, context_length=6)
     assert os.listdir(folder) == []
@@ -147,7 +147,7 @@ def test_a_wrong_argument_is_the_programs_own_error(folder, options, said):
     assert os.listdir(folder) == []
 
 
-def test_arguments_that_are_the_packages_own():
+def test_options_that_the_package_sets_itself_are_refused():
     with pytest.raises(TypeError, match=r"dry_run is no argument of run\(\). popflow.plan"):
         popflow.run("scb", dry_run=True)
     with pytest.raises(TypeError, match="quiet is no argument of sweep"):
@@ -163,7 +163,7 @@ def test_arguments_that_are_the_packages_own():
         popflow.merge("--help")
 
 
-def test_what_diverged_can_be_looked_at():
+def test_the_file_of_a_diverged_run_can_be_opened():
     with pytest.raises(popflow.Diverged, match="non-finite") as ended:
         popflow.run("scb", **SMALL, mode="sgd", learning_rate=50, t_end=1000)
     assert popflow.open(ended.value.path).attrs["status"] == "diverged"
@@ -215,9 +215,9 @@ except popflow.Interrupted as ended:
 
 
 @pytest.mark.parametrize("send", [os.kill, os.killpg])
-def test_interrupted_it_can_be_resumed(folder, package_folder, send):
-    """Ctrl-C in the midst of a run, which a notebook's kernel gets alone, and in a terminal the
-    whole group of processes. The program would be killed by a second one."""
+def test_an_interrupted_run_can_be_resumed(folder, package_folder, send):
+    """Ctrl-C during a run goes to the kernel alone in a notebook, and to the whole process group in
+    a terminal. A second signal would kill the program."""
     path = folder / "long.h5"
     python = subprocess.Popen([sys.executable, "-c", LONG, path], stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "PYTHONPATH": package_folder},
@@ -242,7 +242,7 @@ def test_the_program_warns():
         popflow.run("markov", t_end=1, batch_size=3)
 
 
-def test_what_was_opened_stands_for_its_file(folder):
+def test_an_opened_dataset_stands_for_its_file(folder):
     run = popflow.run("markov", t_end=1, saves=3, output=folder / "run.h5")
     longer = popflow.resume(run, t_end=2)
     assert longer.time[-1] == 2 and longer.popflow.path == folder / "run.h5"
@@ -257,7 +257,7 @@ def test_parts_are_merged(folder):
     whole = popflow.run("scb", **sgd, runs=5)
     first = popflow.run("scb", **sgd, runs=3, output=folder / "first.h5")
     popflow.run("scb", **sgd, runs=2, first_run=3, output=folder / "second.h5")
-    # What was opened stands for its file.
+    # An opened dataset stands for its file.
     merged = popflow.merge(first, folder / "second.h5", output=folder / "both.h5")
     assert merged.popflow.path == folder / "both.h5" and merged.sizes["run"] == 5
     xarray.testing.assert_equal(merged, whole)

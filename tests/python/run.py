@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Runs a file of tests with pytest. If a package is missing, or a test was skipped and none failed,
-it says so and ends with 77, which CTest takes for "skipped". In continuous integration a skipped
-test is a failure, since scripts/setup installs all packages."""
+"""Runs a test file with pytest. If a package is missing, or if a test was skipped and none failed,
+it says so and returns 77, which CTest takes for "skipped". In continuous integration a skipped test
+is a failure, since scripts/setup installs all packages."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ except ImportError as missing:
 
 
 class Skips:
-    """Notes whether a test was skipped."""
+    """Records whether a test was skipped."""
 
     noted = False
 
@@ -30,7 +30,7 @@ class Skips:
     def pytest_collectreport(self, report):
         self.noted = self.noted or report.skipped
 
-if __name__ == "__main__":  # else a process that a test has begun
+if __name__ == "__main__":  # not in a process that a test has spawned
     skips = Skips()
     code = pytest.main(["-q", "-rs", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[skips])
     if skips.noted and code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

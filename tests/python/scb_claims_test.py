@@ -1,6 +1,6 @@
 # label: long
-"""The tables of the bigram paper's claims, in tiny forms: they can be made, and cells that are the
-same in the large forms have the numbers of docs/scb-claims.md."""
+"""The tables of the bigram paper's claims at small sizes: they can be made, and cells that also
+belong to the large tables have the numbers of docs/scb-claims.md."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def rows(capsys):
-    """The cells of each line of the tables that a claim prints."""
+    """Returns the cells of each line of the tables that a claim prints."""
     def made(claim, **small):
         claim(False, **small)
         lines = capsys.readouterr().out.splitlines()
@@ -43,7 +43,7 @@ def test_l1(rows):
     head, plain, slow, *staged = rows(scb_claims.l1, cells=((100, 2, (64,), 4, 2),))
     assert [row[3] for row in staged] == ["two stages, l1 = 0", "two stages",
                                           "two stages, l1 = 0.01"]
-    # The claim's own order: two stages nearer to Q than plain SGD at its largest rate.
+    # The claim's order: two stages end nearer to Q than plain SGD at its largest learning rate.
     Q = head.index("Q")
     assert float(staged[1][Q].split()[0]) < float(plain[Q].split()[0])
     assert float(slow[4]) == float(staged[0][4]) < float(plain[4])
@@ -52,7 +52,7 @@ def test_l1(rows):
 def test_size(rows):
     noise1, noise2, *_ = rows(scb_claims.size, T=1000, vocabularies=(5,), rates=(0.05, 0.02))[1:]
     assert noise1[:2] == ["noise, N = 5", "1"] and noise2[:2] == ["noise, N = 5", "2"]
-    assert float(noise2[8]) < 1e-3 * float(noise1[8])  # excess loss
+    assert float(noise2[8]) < 1e-3 * float(noise1[8])  # column of the excess loss
 
 
 def test_transfer(rows):
@@ -65,4 +65,4 @@ def test_softmax(rows):
     found = rows(scb_claims.softmax, lengths=(50,), runs=2)
     assert [row[1] for row in found] == ["attention", "linear", "softmax", "attention", "linear",
                                          "linear, two stages", "softmax"]
-    assert 20 < float(found[2][2]) / float(found[1][2])  # T times more slowly
+    assert 20 < float(found[2][2]) / float(found[1][2])  # slower by a factor T

@@ -1,5 +1,5 @@
 # label: long
-"""Figures show a paper's own quantities with their stages, and no rounding."""
+"""Figures show a paper's own quantities with their stages, and no rounding errors."""
 
 import re
 
@@ -43,7 +43,7 @@ def stages(folder):
 
 @pytest.fixture(scope="module")
 def compared(folder):
-    """A comparison whose bands reach far beyond its margin."""
+    """Returns a comparison whose bands reach far beyond its margin."""
     path = folder / "compared.h5"
     popflow.compare("markov", learning_rate=0.2, batch_size=8, runs=6, t_end=6, saves=5,
                     output=path, show=False).close()
@@ -60,7 +60,7 @@ def titles(figure):
     return [axes.get_title("left") for axes in figure.axes]
 
 
-def test_what_is_flat_is_told_in_the_key_and_has_no_panel(modes):
+def test_constant_observables_stand_in_the_key_without_a_panel(modes):
     figure = popflow.figure(modes)
     assert not {"norm of the off-diagonal entries of W", "drift of the invariant imbalance"} & set(
         titles(figure))
@@ -70,7 +70,7 @@ def test_what_is_flat_is_told_in_the_key_and_has_no_panel(modes):
     assert len(asked.axes) == 1 and asked.axes[0].lines
 
 
-def test_what_counts_as_flat():
+def test_nearly_constant_observables_are_recognised():
     data = xarray.Dataset({"one": ("time", 1 + np.array([0, 1e-6, 2e-6])),
                            "tiny": ("time", [0, 1e-9, 2e-9]), "moves": ("time", [1, 1, 1.01])},
                           coords={"time": [0, 1, 2]})
@@ -79,8 +79,9 @@ def test_what_counts_as_flat():
     assert flat(data, "moves") is None
 
 
-def test_powers_of_ten_stand_in_labels_and_numbers_are_whole(folder):
-    """Labels have no offset ("1e-5 + 1") and no power above a panel, which would lift its title."""
+def test_powers_of_ten_stand_in_labels_and_ticks_have_full_numbers(folder):
+    """Axes have no offset ("1e-5 + 1") and no power above a panel, which would move its title
+    up."""
     run = popflow.run("markov", p=0.5, q=0.5, output=folder / "slow.h5", show=False)
     figure = popflow.figure(run)
     figure.canvas.draw()
@@ -96,7 +97,7 @@ def test_powers_of_ten_stand_in_labels_and_numbers_are_whole(folder):
     assert re.search(r"\[\$10\^\{-[34]\}\$\]$", figure.axes[0].get_ylabel())
 
 
-def test_lines_over_an_ordered_parameter_are_shades_with_a_bar(starts):
+def test_lines_over_an_ordered_parameter_are_shades_with_a_colour_bar(starts):
     figure = popflow.figure(starts, observable="excess_loss")
     panel, bar = figure.axes
     colours = [matplotlib.colors.to_hex(line.get_color()) for line in panel.lines]
@@ -105,12 +106,12 @@ def test_lines_over_an_ordered_parameter_are_shades_with_a_bar(starts):
     assert (np.diff(brightness) < 0).all(), "the shades are in the order of the values"
 
 
-def test_no_two_of_many_curves_look_alike():
+def test_many_curves_have_different_looks():
     looks = {(curve(number)["color"], str(curve(number)["linestyle"])) for number in range(49)}
     assert len(looks) == 49 and len(set(map(str, DASHES))) == len(DASHES)
 
 
-def test_a_sweep_of_series_draws_them(starts):
+def test_a_sweep_of_series_draws_all_series(starts):
     figure = popflow.figure(starts)
     panels = [axes for axes in figure.axes if axes.lines]
     assert titles(figure)[:len(panels)] == [
@@ -134,7 +135,7 @@ def test_a_systems_own_quantity_comes_first(folder, system, options, first):
     assert any(first in text for text in said), said
 
 
-def test_a_sweep_shows_what_its_system_is_about(folder):
+def test_a_sweep_shows_its_systems_own_quantity(folder):
     swept = popflow.sweep("deep-linear", {"init_scale": popflow.logarithmic(1e-3, 1e-1, 4)},
                           strengths=[2, 1], output=folder / "scales.h5", show=False)
     title = titles(popflow.figure(swept))[0].replace("\n", " ")
@@ -154,7 +155,7 @@ def test_a_map_of_few_items_is_drawn_item_by_item(folder):
     assert (scales[0].vmin, scales[0].vmax) == (scales[1].vmin, scales[1].vmax)
 
 
-def test_a_file_without_the_attribute_is_drawn_by_what_is_known_of_its_system(folder, modes):
+def test_a_file_without_the_figure_attribute_uses_its_systems_default(folder, modes):
     path = folder / "old.h5"
     path.write_bytes((folder / "modes.h5").read_bytes())
     with h5py.File(path, "r+") as file:
@@ -163,7 +164,7 @@ def test_a_file_without_the_attribute_is_drawn_by_what_is_known_of_its_system(fo
     assert popflow.figure(path).axes[0].get_title("left") == "population loss"
 
 
-def test_panels_are_read_from_the_files_words():
+def test_panels_are_parsed_from_the_figure_attribute():
     panels = panels_of('loss at least="L*" p; s over w; V beside P; v by target when end="t*"; '
                        "t_90 over target; a b", ["t_90"], ["v", "V", "a", "b"])
     said = [[(own.draw.__name__, own.arguments, own.options) for own in panel] for panel in panels]
@@ -174,7 +175,7 @@ def test_panels_are_read_from_the_files_words():
         [("passages", ("t_90",), {"over": "target"})], [("curves", (["a", "b"],), {})]]
 
 
-def test_an_early_stage_has_a_logarithmic_time(folder):
+def test_an_early_stage_has_a_logarithmic_time_axis(folder):
     options = {"topics": 4, "words_per_topic": 3, "topics_per_document": 2}
     run = popflow.run("topic", **options, t_end=5e4, saves=2001, save_spacing="linear",
                       output=folder / "early.h5", show=False)
@@ -203,7 +204,7 @@ def test_a_topic_models_matrix_stands_beside_its_topics(folder, options, field, 
     same = np.equal.outer(topic, topic)
     assert np.array_equal(true > 0, same) and true.max() == pytest.approx(np.abs(learned).max())
     last = run.isel(time=-1)
-    if "runs" in options:  # the full matrix, of an ensemble the median
+    if "runs" in options:  # full matrices; for an ensemble the median
         assert np.array_equal(learned, last[field].median("run").values[1:, 1:])
     else:
         assert np.allclose(learned[~same], last.value_other_topic)
@@ -218,7 +219,7 @@ def test_a_large_topic_model_shows_its_first_topics(folder):
     assert "the first 120 of 5000 words" in panel.get_title("left").replace("\n", " ")
 
 
-def test_nothing_is_drawn_of_a_training_that_has_ended(stages):
+def test_panels_end_where_training_has_ended(stages):
     words = stages.popflow.words("stage").values
     ended = float(stages.time[int(np.flatnonzero(words == "ended")[0])])
     figure = popflow.figure(stages)
@@ -226,7 +227,7 @@ def test_nothing_is_drawn_of_a_training_that_has_ended(stages):
     assert "stage: ended" not in keys(figure)
 
 
-def test_a_learned_matrix_stands_beside_the_true_one_in_one_scale(folder):
+def test_learned_and_true_matrices_share_a_colour_scale(folder):
     run = popflow.run("scb", vocab_size=4, context_length=6, coordinates="full", t_end=5,
                       output=folder / "full.h5", show=False)
     panel = next(axes for axes in popflow.figure(run).axes
@@ -258,7 +259,7 @@ def test_a_thousand_positions_are_averaged_in_blocks():
     assert aggregated(cells[:120]) is not None and aggregated(cells[:120]).shape == (120, 7)
 
 
-def test_words_at_the_sides_of_a_matrix_are_legible():
+def test_labels_of_a_matrix_are_legible():
     from popflow.figure.fields import named_places
 
     axes = matplotlib.figure.Figure().add_subplot()
@@ -278,13 +279,13 @@ def test_an_ensemble_keeps_the_panels_of_a_run(folder):
     assert np.allclose(half.lines[0].get_ydata(), runs.half_time.median("run"), equal_nan=True)
 
 
-def test_outcomes_have_medians_of_their_own(folder):
+def test_each_outcome_has_its_own_median(folder):
     runs = popflow.run("markov", mode="sgd", runs=12, t_end=60, saves=16, learning_rate=0.3,
                        batch_size=1, context_length=8, e0=0.25, w0=-0.95,
                        output=folder / "basins.h5", show=False)
     runs.close()
     path = folder / "basins.h5"
-    with h5py.File(path, "r+") as file:  # whatever they are, some of either
+    with h5py.File(path, "r+") as file:  # set outcomes so that both occur
         words = file["outcome"].attrs["flag_meanings"].split()
         words = [word.decode() if isinstance(word, bytes) else word for word in words]
         file["outcome"][:] = [words.index("local")] * 5 + [words.index("global")] * 7
@@ -297,7 +298,7 @@ def test_outcomes_have_medians_of_their_own(folder):
         keys(figure))
 
 
-def test_differences_are_clipped_to_lines_and_margin_and_ratios_have_plain_numbers(compared):
+def test_differences_show_lines_and_margin_and_ratios_have_plain_numbers(compared):
     figure = popflow.figure(compared.attrs["path"], observable="loss")
     figure.canvas.draw()
     difference, ratio = figure.axes[1:3]
@@ -309,13 +310,13 @@ def test_differences_are_clipped_to_lines_and_margin_and_ratios_have_plain_numbe
     assert not any("times" in text for text in texts), texts
 
 
-def test_no_quarter_of_a_comparison_is_blank(compared):
+def test_a_comparison_has_no_empty_quarter(compared):
     figure = popflow.figure(compared.attrs["path"])
     panels = len(figure.axes)
     assert panels % 2 == 0 or len(figure.axes[-1].get_subplotspec().colspan) == 2
 
 
-def test_ticks_stand_at_an_axis_own_values():
+def test_ticks_stand_at_the_swept_values():
     axes = matplotlib.figure.Figure().add_subplot()
 
     def ticks(values):
@@ -326,7 +327,7 @@ def test_ticks_stand_at_an_axis_own_values():
     assert ticks([3, 4, 5]) == [3, 4, 5]
     assert ticks([0.5, 0.875, 1.25]) == [0.5, 0.875, 1.25]
     assert all(tick == round(tick) for tick in ticks(range(30)))
-    assert 0.1 not in ticks([0, 0.1, 0.11, 0.12, 10])  # they would overlap
+    assert 0.1 not in ticks([0, 0.1, 0.11, 0.12, 10])  # its label would overlap others
 
 
 def test_seeds_are_not_joined(folder):
@@ -337,7 +338,7 @@ def test_seeds_are_not_joined(folder):
     assert list(axes.get_xticks()) == [1, 2, 3, 4]
 
 
-def test_a_map_without_a_number_is_hatched_with_a_key_and_no_bar(folder):
+def test_a_map_without_numbers_is_hatched_and_has_no_colour_bar(folder):
     swept = popflow.sweep("markov", {"w0": popflow.linear(-1, 1, 7),
                                      "e0": popflow.linear(0.1, 1, 8)}, t_end=0.01,
                           output=folder / "short.h5", show=False)
@@ -366,5 +367,5 @@ def test_events_are_explained_in_the_order_of_their_times(stages):
     assert [times[name] for name in told] == sorted(times.values())
 
 
-def test_a_figure_shows_itself_in_a_notebook(modes):
+def test_a_notebook_shows_a_figure(modes):
     assert popflow.figure(modes)._repr_png_().startswith(b"\x89PNG")

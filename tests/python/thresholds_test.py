@@ -1,5 +1,5 @@
 # label: fast
-"""Thresholds of made-up curves whose middle is known."""
+"""Thresholds of artificial curves with known middles."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,8 @@ DOSES = np.array([1.0, 2, 4, 8, 16])
 
 
 def curves(seed, samples, width, spacing, trials, reach):
-    """Middles in the logarithm, doses, and fractions of logistic curves with this width."""
+    """Returns middles of logistic curves with this width (in the logarithm), doses, and
+    fractions."""
     random = np.random.default_rng(seed)
     middle = random.uniform(0, spacing, samples)[:, None]
     x = np.arange(-reach, reach, spacing)
@@ -24,21 +25,22 @@ def coverage(estimate, truth):
     return np.mean((low <= truth) & (truth <= high))
 
 
-def test_a_step_between_two_doses_is_known_to_their_distance():
+def test_a_step_between_two_doses_has_the_error_of_their_distance():
     found = spearman_kaerber(DOSES, [0, 0, 1, 1, 1], 32)
     assert found.dose == pytest.approx(np.sqrt(2 * 4))
     assert found.log_dose.error == pytest.approx(np.log(2) / np.sqrt(12))
 
 
-def test_worked_by_hand():
-    # Shares 1/4, 1/2, 1/4 at the middles of the intervals, in units of log 2 from dose 1.
+def test_an_example_computed_by_hand():
+    # The curve rises by 1/4, 1/2 and 1/4 at the middles of the intervals, in units of log 2 from
+    # dose 1.
     found = spearman_kaerber(DOSES, [0, 0.25, 0.75, 1, 1], 17)
     assert np.log2(found.dose) == pytest.approx(0.5 / 4 + 1.5 / 2 + 2.5 / 4)
     variance = 2 * (3 / 16) / 16 + (1 / 16 + 1 / 4 + 1 / 16) / 12
     assert found.log_dose.error == pytest.approx(np.log(2) * np.sqrt(variance))
 
 
-def test_neighbours_that_fall_are_pooled_with_their_trials():
+def test_falling_neighbours_are_pooled_by_their_trials():
     falling = spearman_kaerber(DOSES, [0, 0.6, 0.4, 1, 1], [10, 10, 30, 10, 10])
     pooled = spearman_kaerber(DOSES, [0, 0.45, 0.45, 1, 1], [10, 10, 30, 10, 10])
     assert falling == pooled
@@ -52,7 +54,7 @@ def test_order_and_missing_cells_do_not_matter():
 
 @pytest.mark.parametrize("fraction, end", [([0.1, 0.5, 1, 1, 1], "lowest dose, 1,"),
                                            ([0, 0, 0.5, 0.9, 0.9], "highest dose, 16,")])
-def test_a_curve_that_is_cut_off(fraction, end):
+def test_a_truncated_curve_is_refused_or_extended(fraction, end):
     with pytest.raises(ValueError, match=f"{end}.*ends=\"extend\""):
         spearman_kaerber(DOSES, fraction, 32)
     assert np.isnan(spearman_kaerber(DOSES, fraction, 32, undetermined="nan").dose)
@@ -62,7 +64,7 @@ def test_a_curve_that_is_cut_off(fraction, end):
     assert extended.log_dose.error == pytest.approx(whole.log_dose.error)
 
 
-def test_too_much_beyond_an_end_is_refused_even_so():
+def test_a_curve_far_from_its_ends_is_not_extended():
     with pytest.raises(ValueError, match="at the lowest dose, 1, the fraction is 0.3") as refused:
         spearman_kaerber(DOSES, [0.3, 0.5, 1, 1, 1], 32, ends="extend")
     assert "extend" not in str(refused.value)
@@ -72,12 +74,12 @@ def test_too_much_beyond_an_end_is_refused_even_so():
 
 
 @pytest.mark.parametrize("width, spacing, least, most", [
-    (0.5, 0.4, 0.96, 0.99),  # smooth against the spacing: on the safe side
-    (0.05, 0.7, 0.99, 1.0),  # a step: the truth lies between the two doses
+    (0.5, 0.4, 0.96, 0.99),  # smooth compared with the spacing: intervals are conservative
+    (0.05, 0.7, 0.99, 1.0),  # a step: the threshold lies between the two doses
 ])
 def test_spearman_kaerber_covers(width, spacing, least, most):
-    # 1000 curves; measured 97.6% and 100%. A coverage of 95% would pass the first in 7% of seeds,
-    # one of 94% in 0.4%.
+    # 1000 curves; measured coverage 97.6% and 100%. A coverage of 95% would pass the first case for
+    # 7% of seeds, and one of 94% for 0.4%.
     truth, dose, fraction = curves(7, 1000, width, spacing, 32, 10)
     found = spearman_kaerber(dose, fraction, 32, undetermined="nan").log_dose
     assert np.isfinite(found.value).all()
@@ -102,7 +104,7 @@ def test_logistic_recovers_an_exact_curve():
 
 
 def test_logistic_errors_are_the_inverse_information():
-    # In the threshold m and the slope b themselves, at doses that lie mostly above m.
+    # Threshold m and slope b are the parameters; most doses lie above m.
     x, m, b, trials = np.log(DOSES), 0.2, 1.0, 10**6
     chance = 1 / (1 + np.exp(-b * (x - m)))
     slopes = np.stack([-b * np.ones(5), x - m])
@@ -114,16 +116,16 @@ def test_logistic_errors_are_the_inverse_information():
 
 
 def test_logistic_covers():
-    # 200 curves: 95% within 3.5 standard errors, which a right interval misses by chance in less
-    # than 1 of 1000 seeds.
+    # 200 curves. The bound is 3.5 standard errors below 95%, which a correct interval misses for
+    # less than 1 of 1000 seeds.
     truth, dose, fraction = curves(9, 200, 0.5, 0.4, 32, 2.2)
     found = logistic(dose, fraction, 32)
     assert 0.896 <= coverage(found.threshold.log_dose, truth) <= 1
     assert 0.896 <= coverage(found.slope, 2) < 1
 
 
-def test_a_linear_axis_is_that_of_the_doses_themselves():
-    # Logarithms of the doses on a linear axis are the doses on a logarithmic one.
+def test_a_linear_axis_uses_the_doses_themselves():
+    # The logarithms of doses on a linear axis are equivalent to the doses on a logarithmic axis.
     fraction = [0.1, 0.2, 0.6, 0.9, 0.95]
     for threshold, options in ((logistic, {}), (spearman_kaerber, {"ends": "extend"})):
         one = threshold(DOSES, fraction, 40, **options)
@@ -140,7 +142,7 @@ def test_a_linear_axis_is_that_of_the_doses_themselves():
 
 @pytest.mark.parametrize("unit", [1e-6, 1, 1e6])
 def test_logistic_on_a_linear_axis_in_any_unit(unit):
-    # Doses on both sides of 0, which a logarithmic axis does not have.
+    # Doses on both sides of 0, which a logarithmic axis cannot have.
     dose = unit * np.array([-2.0, -1, 0, 1, 2])
     chance = 1 / (1 + np.exp(-(dose / unit - 0.3) * 1.5))
     found = logistic(dose, np.rint(chance * 1e6) / 1e6, 1e6, scale="linear")
@@ -149,14 +151,14 @@ def test_logistic_on_a_linear_axis_in_any_unit(unit):
 
 
 def test_logistic_on_a_linear_axis_covers():
-    # 200 curves; the limits are those of the logarithmic axis below.
+    # 200 curves; the bounds are those of the logarithmic axis.
     truth, dose, fraction = curves(9, 200, 0.5, 0.4, 32, 2.2)
     found = logistic(np.log(dose), fraction, 32, scale="linear")
     assert 0.896 <= coverage(found.threshold, truth) <= 1
     assert 0.896 <= coverage(found.slope, 2) < 1
 
 
-def test_complaints_on_a_linear_axis_name_its_doses():
+def test_messages_on_a_linear_axis_name_its_doses():
     with pytest.raises(ValueError, match="between -1 and 1, and no slope is too steep"):
         logistic([-2, -1, 1, 2], [0, 0, 1, 1], 32, scale="linear")
     with pytest.raises(ValueError, match="at the lowest dose, -2, the fraction is 0.5"):
@@ -166,7 +168,7 @@ def test_complaints_on_a_linear_axis_name_its_doses():
             threshold(DOSES, [0, 0.2, 0.5, 1, 1], 32, scale="lin")
 
 
-def test_logistic_refuses_what_has_no_slope():
+def test_logistic_refuses_curves_without_a_slope():
     with pytest.raises(ValueError, match="between 2 and 4, and no slope is too steep"):
         logistic(DOSES, [0, 0, 1, 1, 1], 32)
     with pytest.raises(ValueError, match="between 4 and 4"):
@@ -189,7 +191,7 @@ def test_maps_keep_their_other_dimensions():
 @pytest.mark.parametrize("dose, fraction, said", [
     ([0, 1, 2], [0, 0.5, 1], "0 is not"), ([1, 2, 4], [0, 0.5, 1.5], "between 0 and 1"),
     ([1, 1, 2], [0, 0.5, 1], "all of them different"), ([1], [0], "two doses")])
-def test_nonsense_is_refused(dose, fraction, said):
+def test_impossible_doses_and_fractions_are_refused(dose, fraction, said):
     for threshold in (spearman_kaerber, logistic):
         with pytest.raises(ValueError, match=said):
             threshold(dose, fraction, 32)

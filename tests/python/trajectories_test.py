@@ -1,5 +1,5 @@
 # label: fast
-"""Trainings by other programs: datasets and arrays as rungs of a comparison."""
+"""Training trajectories of other programs: datasets and arrays as rungs of a comparison."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def verdicts(comparison, pair):
 
 def test_dataset_arrays_and_file_are_the_same(sgd, tmp_path):
     dataset = xarray.Dataset({"loss": (("time", "run"), sgd.loss.values.T)},
-                             {"time": sgd.time.values})  # turned, as some have it
+                             {"time": sgd.time.values})  # transposed, as some programs write it
     dataset.to_netcdf(tmp_path / "mine.nc", engine="h5netcdf")
     ways = [dataset, {"time": sgd.time.values, "loss": sgd.loss.values}, tmp_path / "mine.nc"]
     found = [popflow.compare("markov", trajectories={"mine": way}, rungs=["flow", "sgd"],
@@ -39,7 +39,7 @@ def test_dataset_arrays_and_file_are_the_same(sgd, tmp_path):
     assert verdicts(found[0], "mine-sgd")[0] == ("loss", "range", "agree")
 
 
-def test_verdicts_are_those_of_popflows_own_file(sgd, tmp_path):
+def test_verdicts_equal_those_of_popflows_own_file(sgd, tmp_path):
     """An opened file of popflow, with its fields, is accepted like any dataset."""
     flow = popflow.run("markov", t_end=2, saves=6, output=tmp_path / "flow.h5")
     own = popflow.compare(from_={"flow": flow, "sgd": sgd}, output=tmp_path / "own.h5")
@@ -50,7 +50,7 @@ def test_verdicts_are_those_of_popflows_own_file(sgd, tmp_path):
     assert "mine-flow" in repr(mine)
 
 
-def test_trajectories_alone(tmp_path):
+def test_trajectories_are_compared_without_rungs(tmp_path):
     draws = np.random.default_rng(4).normal(size=(2, 30, 5)).cumsum(axis=2)
     time = np.arange(5.0)
     result = popflow.compare_trajectories(
@@ -70,7 +70,7 @@ def test_trajectories_alone(tmp_path):
     ({"a/b": {}}, "has the name 'a/b'"),
     ({"sgd": {"time": [0, 1], "loss": [1, 2]}}, "the name of one of popflow's rungs"),
 ])
-def test_wrong_arguments_are_named(trajectories, said):
+def test_messages_name_wrong_arguments(trajectories, said):
     with pytest.raises(popflow.UsageError, match=said):
         popflow.compare("markov", trajectories=trajectories, rungs="flow")
 
@@ -82,12 +82,12 @@ def test_wrong_arguments_are_named(trajectories, said):
     ({"time": [0.0, 0], "loss": [1.0, 2]}, "times must increase"),
     ({"time": [0.0, 1], "loss": np.ones((2, 3))}, r"'loss' has the shape \(2, 3\)"),
 ])
-def test_wrong_contents_are_named(arrays, said):
+def test_messages_name_wrong_contents(arrays, said):
     with pytest.raises(popflow.InputError, match=said):
         popflow.compare("markov", trajectories={"mine": arrays}, rungs="flow", **TRAINING)
 
 
-def test_figures_hold_the_rungs_against_the_trajectories(sgd, tmp_path):
+def test_figures_compare_the_rungs_with_the_trajectories(sgd, tmp_path):
     from popflow.figure.rungs import pairs
 
     result = popflow.compare("markov", trajectories={"mine": sgd}, rungs=["flow", "sgd"],

@@ -33,35 +33,35 @@ from popflow.words import FLAGS
     (lambda: popflow.run("markov", output=3), "output is 3"),
     (lambda: popflow.run("markov", t_end=print), "--t-end is '<built-in function print>'"),
 ])
-def test_wrong_arguments_are_named(call, said):
+def test_messages_name_wrong_arguments(call, said):
     with pytest.raises(popflow.UsageError, match=said):
         call()
 
 
-def test_netcdf_3_is_told_from_hdf5(tmp_path):
+def test_netcdf_3_is_distinguished_from_hdf5(tmp_path):
     xarray.Dataset({"a": ("x", [1.0, 2.0])}).to_netcdf(tmp_path / "old.nc", engine="scipy")
     with pytest.raises(popflow.InputError, match="netCDF-3"):
         popflow.open(tmp_path / "old.nc")
 
 
-def test_flags_are_those_of_the_program():
+def test_the_package_knows_all_flags_of_the_program():
     known = set()
     described = executable.ask_json("systems", "markov")
     for options in (described["options"], *(one["options"] for one in
                                             described["commands"].values())):
         known |= {option["name"] for option in options if option["type"] == "flag"}
-    # The package says these by itself.
+    # The package passes these flags itself.
     known -= {"dry-run", "json", "plot", "quiet"}
     assert known <= FLAGS
 
 
-def test_a_hundred_thousand_values_go_by_a_configuration_file(tmp_path):
+def test_many_values_are_passed_in_a_configuration_file(tmp_path):
     values = np.linspace(-1, 1, 100_000)
     swept = popflow.sweep("markov", {"w0": values, "e0": [0.1]}, method="euler", dt=0.1, t_end=0.1,
                           state="none", output=tmp_path / "long.h5")
     assert list(swept.sizes)[:2] == ["w0", "e0"]
     assert np.array_equal(swept.w0.values, values)
-    again = popflow.resume(tmp_path / "long.h5")  # reads its own configuration
+    again = popflow.resume(tmp_path / "long.h5")  # reads the stored configuration
     assert again.sizes["w0"] == 100_000
     with pytest.raises(popflow.UsageError, match="write them into the file given as config="):
         popflow.sweep("markov", {"w0": values}, config="other.cfg", t_end=0.1)
@@ -71,7 +71,7 @@ def test_paths_need_not_be_utf8(tmp_path):
     names = [os.fsdecode(os.path.join(os.fsencode(tmp_path), name)) for name in
              (b"short-\xff.h5", b"long-\xff.h5")]
     assert popflow.run("markov", t_end=1, output=names[0]).sizes["time"] > 0
-    # Links to this start, whose names are together too long for a command line.
+    # Links to this run, whose names together exceed the length of a command line.
     links = [f"{names[0]}-{number:0200}" for number in range(1 + LONGEST // 230)]
     for link in links:
         os.link(names[0], link)
@@ -79,7 +79,7 @@ def test_paths_need_not_be_utf8(tmp_path):
     assert swept.sizes["init_from"] == len(links)
 
 
-def test_a_sweep_shows_first_what_came_out(tmp_path, monkeypatch):
+def test_the_display_of_a_sweep_begins_with_its_summary(tmp_path, monkeypatch):
     swept = popflow.sweep("markov", {"w0": [-1, 1]}, t_end=1, output=tmp_path / "map.h5")
     page = popflow.executable.ask("info", str(tmp_path / "map.h5")).rstrip()
     assert repr(swept).startswith(page) and "Data variables" in repr(swept)
@@ -100,8 +100,8 @@ def test_parameters_that_change_together_are_coordinates(tmp_path):
     assert np.array_equal(swept.loss.sel(chain=1).p, 0.2)
 
 
-def test_what_the_package_needs_is_told():
-    # A Python without packages: an import without the site's folders.
+def test_an_import_error_names_missing_packages():
+    # Python without site-packages lacks the packages that popflow needs.
     folder = str(executable.Path(popflow.__file__).parents[1])
     code = f"import sys; sys.path.insert(0, {folder!r}); import popflow"
     done = subprocess.run([sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True,
@@ -111,7 +111,7 @@ def test_what_the_package_needs_is_told():
     assert "ImportError: popflow needs" in last and sys.executable in last and "pip install" in last
 
 
-def test_analysis_comes_with_the_package():
+def test_the_package_contains_analysis():
     code = "import popflow; print(popflow.analysis.line.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={**executable.os.environ, "PYTHONPATH": ":".join(sys.path)})
