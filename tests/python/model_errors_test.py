@@ -32,6 +32,14 @@ def model():
     return m, a, W, x, y
 
 
+def selected(samples, entry=None):
+    """Entry of four weights whose place is a sample, or an entry of a sample."""
+    m = Model("toy", "a toy")
+    w = m.weights("w", np.zeros(4), "numbers")
+    place = m.data(finite(np.array(samples)))
+    return w[place if entry is None else place[entry]]
+
+
 def log_of_negative():
     m, a, W, x, _ = model()
     m.loss(np.log(W.sum() - a) + x.sum())
@@ -142,6 +150,13 @@ MISTAKES = {
     "rate's shape": (lambda: (lambda m, a, W, x, y: m.rate(W, np.ones(3)))(*model()),
                      "the rate of W is 3; W is 4 x 3"),
     "label's shape": (lambda: cross_entropy(np.ones(3), np.ones(4)), "the label array is 4"),
+    "label of a sample": (lambda: (lambda m, a, W, x, y: cross_entropy(W @ x, y))(*model()),
+                          "the label data_1 of sample 4 is 4; it must be a whole number from 0 to "
+                          "3"),
+    "label below 0": (lambda: cross_entropy(np.ones(3), -1.0), "the label is -1; it must be"),
+    "label's fraction": (lambda: selected([1.0, 0.5]), "data_0 of sample 1 is 0.5"),
+    "index of a sample": (lambda: selected([[0, 3], [0, 4]], 1),
+                          "the index data_0[1] of sample 1 is 4; it must be a whole number"),
     "matrix of logits": (lambda: cross_entropy(np.ones((3, 3)), 1.0), "needs a vector of logits"),
     "uniform": (lambda: uniform(1, 0), "low must be below high"),
     "covariance": (lambda: normal(2, covariance=np.eye(3)), "must be 2 x 2"),

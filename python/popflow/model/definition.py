@@ -181,12 +181,14 @@ class Model:
             return [self._mixed(law)]
         if law.probability is not None:
             self._allowed(law.probability, {"parameter"}, "the probability of finite()")
-        own = []
+        own: list[Symbol] = []
         for shape in [a.shape[1:] for a in law.arrays] if law.kind == "finite" else [law.shape]:
             if len(shape) > 2:
                 raise ModelError(f"a sample has an array of {len(shape)} axes; symbols have at "
                                  "most two")
             own.append(Symbol("data", (), shape, f"data_{len(self.base)}", len(self.base)))
+            if law.kind == "finite":
+                own[-1].samples = law.arrays[len(own) - 1]
             self.base.append(own[-1])
         self.laws.append((law, own))
         return own if law.kind == "finite" else [placed(law, own[0])]

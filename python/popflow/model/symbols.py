@@ -41,7 +41,7 @@ EVALUATE: dict[str, Callable[..., Any]] = {
 class Symbol:
     """An array of a model: `shape` is that of NumPy. Made by Model.weights(), data() and others."""
 
-    __slots__ = ("op", "args", "shape", "label", "value", "_digest")
+    __slots__ = ("op", "args", "shape", "label", "value", "samples", "_digest")
 
     def __init__(self, op: str, args: Sequence[Symbol], shape: Sequence[int], label: str,
                  value: Any = None) -> None:
@@ -50,6 +50,7 @@ class Symbol:
         self.shape = tuple(int(length) for length in shape)
         self.label = label if len(label) <= LONGEST_LABEL else f"{label[:LONGEST_LABEL - 4]} ..."
         self.value = value
+        self.samples: np.ndarray | None = None  # of a finite law: a row for each sample
         self._digest: bytes | None = None
         if len(self.shape) > 2:
             raise ModelError(f"{self.label} has {len(self.shape)} axes; symbols have at most two: "
@@ -79,6 +80,7 @@ class Symbol:
 
     def __getitem__(self, key: Any) -> Symbol:
         if isinstance(key, Symbol):
+            require_places(key, len(self), f"{enclosed(self)}[{key.label}]: the index")
             return one_hot(key, len(self)) @ self
         try:
             places = np.arange(self.size).reshape(self.shape)[key]
@@ -472,6 +474,27 @@ def softmax(z: Any) -> Symbol:
     return cast(Symbol, np.exp(cast(Any, symbol - logsumexp(symbol))))
 
 
+def require_places(index: Symbol, count: int, what: str) -> None:
+    """Refuses an index that is not a place among `count` entries in some sample of a finite law.
+
+    Formulas select an entry by comparing its place with the index: a wrong index selects nothing.
+    """
+    taken_from = index.args[0] if index.op == "take" else index
+    if index.op == "constant":
+        rows = np.reshape(index.value, (1, -1))
+    elif taken_from.samples is None:
+        return  # computed numbers are known only when the model runs
+    else:
+        rows = taken_from.samples.reshape(len(taken_from.samples), -1)
+        rows = rows[:, index.value.ravel()] if index.op == "take" else rows
+    wrong = np.argwhere(~np.isin(rows, np.arange(count)))
+    if len(wrong):
+        value = rows[tuple(wrong[0])]
+        place = "" if index.op == "constant" else f" {index.label} of sample {wrong[0][0]}"
+        raise ModelError(f"{what}{place} is {value:g}; it must be a whole number from 0 to "
+                         f"{count - 1}")
+
+
 def one_hot(index: Any, classes: int) -> Symbol:
     """Vector that is 1 at a whole number's place, and 0 elsewhere."""
     symbol = as_symbol(index)
@@ -488,6 +511,8 @@ def cross_entropy(logits: Any, label: Any) -> Symbol:
     if y.shape not in ((), z.shape):
         raise ModelError(f"cross_entropy: the label {y.label} is {told(y.shape)}; it must be a "
                          f"whole number or {told(z.shape)} probabilities, like {z.label}")
+    if y.ndim == 0:
+        require_places(y, len(z), "cross_entropy: the label")
     wanted = one_hot(y, len(z)) if y.ndim == 0 else y
     return logsumexp(z) * (1.0 if y.ndim == 0 else y.sum()) - (wanted * z).sum()
 
