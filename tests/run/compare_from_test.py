@@ -27,7 +27,7 @@ def compared(folder, name, *args, code=0):
 
 
 def rung_alone(folder, comparison, system, rung, *more):
-    """A rung of a comparison, run again by itself from the parameters in its group."""
+    """Runs a comparison's rung again by itself, from the parameters in its group."""
     config = os.path.join(folder, rung + ".cfg")
     with open(config, "w") as file:
         file.write(attribute(comparison, "config", rung + "/parameters"))
@@ -51,13 +51,13 @@ def check_same_comparison(path, other, name):
 
 
 def table(ended):
-    """Returns the output without the solver's step, wall times and names of files."""
+    """Returns the output without the solver's step, wall times and file names."""
     lines = ended.out.splitlines()
     stop = next(i for i, line in enumerate(lines) if line.startswith("agree:"))
     return lines[:stop]
 
 
-def test_files_are_compared_like_what_was_run():
+def test_files_are_compared_like_new_runs():
     for system, options in SYSTEMS.items():
         with Folder() as folder:
             path, ran = compared(folder, "ran", system, *options, *SMALL, "--runs", 6, "--rungs",
@@ -79,7 +79,7 @@ def test_files_are_compared_like_what_was_run():
             check("is finished" in popflow("resume", other, code=0).err, "resume")
             with h5py.File(other) as a, h5py.File(folder + "/all,sgd.h5") as b:
                 check(same(a["sgd/loss"][()], b["loss"][()]), "the rung's group")
-            # Any run's file is a problem file, so a comparison's is one, too.
+            # Every run's file is a problem file, and so is a comparison's.
             if system == "scb":
                 run(folder, "again", "scb", "--problem", other, "--t-end", 1)
 
@@ -143,12 +143,12 @@ def test_another_drawn_problem_is_refused():
         refused("--from", f"flow={flow},sgd={noisy}", words=["the problems differ", "'problem/P'"])
 
 
-def test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out():
+def test_values_at_an_early_stop_between_saves_are_left_out():
     with Folder() as folder:
         common = ["markov", "--t-end", 2, "--saves", 6, "--learning-rate", 0.05]
         flow = run(folder, "flow", *common)
         whole = run(folder, "whole", *common, "--mode", "sgd", "--runs", 8)
-        # Stopped at t = 1, between the saves at 0.8 and 1.2.
+        # The runs stop at t = 1, between the saves at 0.8 and 1.2.
         cut = run(folder, "cut", *common, "--mode", "sgd", "--runs", 8, "--max-steps", 20, code=6)
         with h5py.File(cut) as file:
             check(np.isfinite(file["loss"][0]).sum() == 4, "the stop's")
@@ -160,7 +160,7 @@ def test_what_runs_had_beside_a_save_that_they_did_not_reach_is_left_out():
         check(np.array_equal(ours[1, :3], its[1, :3]) and np.isnan(ours[1, 3:]).all(), ours)
 
 
-def test_a_flow_that_stopped_early_has_the_times_of_the_others():
+def test_a_flow_that_stopped_early_is_compared_at_common_times():
     with Folder() as folder:
         flow = run(folder, "flow", "joma", "--t-end", 0.31, "--saves", 5, code=4)
         sde = run(folder, "sde", "joma", "--mode", "sde", "--noise", "isotropic", "--noise-scale", 1e-6,
@@ -171,7 +171,7 @@ def test_a_flow_that_stopped_early_has_the_times_of_the_others():
             check(np.isfinite(file["comparison/attention_entropy_mean"][:, :4]).all(), "before it stopped")
 
 
-def test_a_rung_of_the_system_is_not_the_flow():
+def test_the_integrated_rung_is_not_the_flow():
     with Folder() as folder:
         small = ["joma-joint", "--tokens", 6, "--classes", 3, "--t-end", 1, "--saves", 3]
         flow = run(folder, "flow", *small)
@@ -184,11 +184,11 @@ def test_a_rung_of_the_system_is_not_the_flow():
         check("--rungs flow,integrated compares the two" in said, said)
 
 
-def test_options_that_do_nothing_may_differ():
+def test_options_without_effect_may_differ():
     with Folder() as folder:
         small = ["joma-joint", "--tokens", 6, "--classes", 3, "--t-end", 1, "--saves", 3,
                  "--learning-rate", 0.1]
-        flow = run(folder, "flow", *small)  # a flow has no contexts
+        flow = run(folder, "flow", *small)  # --context-length has no effect on a flow
         noisy = {rung: run(folder, rung, *small, "--mode", rung, "--runs", 4, "--context-length", length)
                  for rung, length in (("sgd", 50), ("sde", 60))}
         compared(folder, "yes", "--from", f"flow={flow},sgd={noisy['sgd']}")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Two sweeps compared cell by cell: every cell has the verdicts that its runs have by themselves."""
+"""Two sweeps compared cell by cell: each cell has the verdicts of its own runs."""
 
 import os
 
@@ -52,7 +52,7 @@ def test_a_cell_has_the_verdicts_of_its_runs():
                               name)
                         if np.isfinite(margin):
                             check(group[name + "_verdict"][0] == here[name + "_verdict"], name)
-                # Of the invariant, energy, there are none.
+                # The energy is an invariant and has no verdict.
                 kinds = [int(here[name]) for name in maps.data_vars if name.endswith("_verdict")]
                 worst = 1 if 1 in kinds else 2 if 2 in kinds else 0
                 check(here.verdict == worst, f"{cell}: {kinds}, {int(here.verdict)}")
@@ -68,7 +68,7 @@ def test_three_sweeps_have_pairs():
             check(file["verdict"].shape == (2, 2, 3), file["verdict"].shape)
 
 
-def test_what_cannot_be_compared():
+def test_sweeps_that_cannot_be_compared_are_refused():
     with Folder() as folder:
         files = swept(folder, "sde", "sgd")
         made = {"ends": [*AXES, "--t-end", 16, *RUNGS["sgd"]],
@@ -91,7 +91,7 @@ def test_what_cannot_be_compared():
         check(not os.path.exists(os.path.join(folder, "out.h5")), "a file is left behind")
 
 
-def test_the_noisy_ones_belong_together():
+def test_noisy_sweeps_must_have_equal_training_options():
     with Folder() as folder:
         def sweep(name, *more):
             popflow("sweep", "markov", "--over", "w0=-1,1", *SERIES, *more, "-o", name, "--quiet",
@@ -117,11 +117,11 @@ def test_the_noisy_ones_belong_together():
         check("finished" in said.err + said.out and "verdict" in said.out, said)
 
 
-def test_runs_that_stopped_early_are_compared_as_far_as_they_came():
+def test_runs_that_stopped_early_are_compared_up_to_their_ends():
     with Folder() as folder:
         common = ["sweep", "markov", "--over", "w0=-1,1", *SERIES, "--learning-rate", 0.2, "--quiet"]
         popflow(*common, "-o", "flow.h5", folder=folder, code=0)
-        # To t = 4 of 16, between the saves at 3.2 and 6.4.
+        # The runs stop at t = 4 of 16, between the saves at 3.2 and 6.4.
         popflow(*common, "--mode", "sgd", "--runs", 4, "--max-steps", 20, "-o", "sgd.h5", folder=folder)
         popflow("compare", "--from", "flow=flow.h5,sgd=sgd.h5", "-o", "maps.h5", folder=folder, code=0)
         with h5py.File(os.path.join(folder, "sgd.h5")) as runs, \
@@ -132,7 +132,7 @@ def test_runs_that_stopped_early_are_compared_as_far_as_they_came():
             check(np.allclose(np.abs(maps["loss_difference"][()]), np.abs(apart).max(-1)), "too far")
 
 
-def test_where_nothing_was_compared_nothing_is_decided():
+def test_cells_without_a_comparison_are_undecided():
     common = ["sweep", "scb", "--context-length", 50, "--over", "learning-rate=3", "--t-end", 120,
               "--record", "series", "--saves", 3, "--quiet"]
     with Folder() as folder:
@@ -143,7 +143,8 @@ def test_where_nothing_was_compared_nothing_is_decided():
         popflow("compare", "--from", "gd=gd.h5,sgd=sgd.h5", "-o", "maps.h5", folder=folder, code=0)
         with h5py.File(os.path.join(folder, "maps.h5")) as maps:
             check(list(maps["verdict"][()]) == [2], maps["verdict"][()])
-        # A rung that does not diverge differs, though the other, the first, gives no margin.
+        # A rung that does not diverge differs from one that does, even if the first one gives no
+        # margin.
         popflow(*common, "--mode", "sde", "--noise-scale", 0, "--noise", "isotropic", "--runs", 8,
                 "--batch-size", 2, "-o", "sde.h5", folder=folder, code=0)
         popflow("compare", "--from", "sgd=sgd.h5,sde=sde.h5", "-o", "maps.h5", "--force", folder=folder,

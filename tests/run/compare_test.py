@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""popflow compare: its file, its table, its refusals, and that it resumes after a kill."""
+"""popflow compare: its file, its table, its refusals, and resuming after a kill."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def compare(folder, system, *args, code=0, name="compare.h5"):
     return path, popflow("compare", system, *args, "-o", path, "--force", code=code)
 
 
-def test_a_group_per_rung_and_one_that_compares():
+def test_a_file_has_a_group_per_rung_and_a_comparison():
     with Folder() as folder:
         path, ended = compare(folder, "markov", *SMALL, "--rungs", ",".join(RUNGS))
         groups = [rung.replace(":", "_") for rung in RUNGS]
@@ -51,8 +51,8 @@ def test_a_group_per_rung_and_one_that_compares():
 
 
 def verdicts(folder, name, delta, rungs="flow,sde,sgd"):
-    """A comparison's output, and (word, whether equal means are rejected) of each sgd-flow verdict, all
-    of which are held against the stored differences and bands."""
+    """Returns a comparison's output, and (word, whether equal means are rejected) of each sgd-flow
+    verdict. Checks the verdicts against the stored differences and bands."""
     path, ended = compare(folder, "markov", "--learning-rate", 0.2, "--batch-size", 4, "--t-end", 8,
                           "--saves", 5, "--runs", 16, "--delta", delta, "--rungs", rungs, name=name)
     with h5py.File(path) as file:
@@ -90,11 +90,11 @@ def verdicts(folder, name, delta, rungs="flow,sde,sgd"):
     return ended.out, seen
 
 
-def test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for():
+def test_the_table_shows_sizes_of_differences_and_what_each_rung_describes():
     with Folder() as folder:
         out, seen = verdicts(folder, "compare.h5", 0.05)
-        # This is what the two statements are for: a small difference that is certain; and one that is
-        # certain, while it is open whether it is small.
+        # The two statements distinguish a significant difference that is small from one that may or
+        # may not be small.
         check({("agree", True), ("differ", True)} <= seen, seen)
         check(("needs", True) in verdicts(folder, "wide.h5", 0.07, "flow,sgd")[1], "nothing is open")
         told = " ".join(out.split())
@@ -106,7 +106,7 @@ def test_the_table_says_how_large_a_difference_is_and_what_each_rung_is_good_for
 
 
 def judged(path, subject, question, pair, name="verdict"):
-    """A number of the table of verdicts; of a verdict the word."""
+    """Returns a number of the table of verdicts; for `verdict` its word."""
     with h5py.File(path) as file:
         group = file["comparison"]
         table = group["verdicts"]
@@ -121,8 +121,8 @@ def judged(path, subject, question, pair, name="verdict"):
     return words["verdict"][value] if name == "verdict" else value
 
 
-def test_the_range_may_agree_where_when_and_how_far_down_differ():
-    """The end of a flow lies twenty decades below that of SGD, in 5% of the range of the loss."""
+def test_the_range_may_agree_while_times_and_depth_differ():
+    """The flow ends twenty decades below SGD, which is within 5% of the loss's range."""
     with Folder() as folder:
         path, ended = compare(folder, "markov", "--learning-rate", 0.1, "--batch-size", 8, "--rungs",
                               "flow,sgd", "--runs", 16, "--saves", 41)
@@ -147,14 +147,14 @@ def test_the_range_may_agree_where_when_and_how_far_down_differ():
         check(np.isclose(row["margin"], 0.05 * flow, rtol=1e-12), row)
         check(row["verdict"] in ("agree", "differ", None, "undecided"), row)
         check((row["reason"] is not None) == (row["verdict"] == "undecided"), row)
-        # A margin that the difference surely exceeds.
+        # The difference certainly exceeds this margin.
         narrow, ended = compare(folder, "markov", "--learning-rate", 0.1, "--batch-size", 8, "--rungs",
                                 "flow,sgd", "--runs", 16, "--saves", 41, "--delta-time", 1e-5)
         check(judged(narrow, "loss_settled", "time", pair) == "differ", ended.out)
         check("too far off in the median time: loss_settled" in " ".join(ended.out.split()), ended.out)
 
 
-def test_runs_that_never_have_an_event_are_later_than_the_end():
+def test_events_that_never_happen_count_as_later_than_the_end():
     with Folder() as folder:
         path, ended = compare(folder, "markov", "--learning-rate", 0.1, "--batch-size", 8, "--rungs",
                               "flow,sgd", "--runs", 16, "--saves", 5, "--t-end", 8)
@@ -164,7 +164,7 @@ def test_runs_that_never_have_an_event_are_later_than_the_end():
             check((file["comparison/verdicts/verdict"][-1] == -1).all(), "a time without a margin")
 
 
-def test_files_give_the_verdicts_of_their_runs_and_older_ones_are_read():
+def test_files_give_the_verdicts_of_their_runs_and_older_files_are_read():
     with Folder() as folder:
         path, _ = compare(folder, "markov", *SMALL, "--rungs", "flow,sgd")
         files = []
@@ -188,7 +188,7 @@ def test_files_give_the_verdicts_of_their_runs_and_older_ones_are_read():
 
 
 def test_a_rung_is_a_run():
-    """The parameters in a rung's group give its numbers again."""
+    """Parameters in a rung's group reproduce its numbers."""
     with Folder() as folder:
         path, _ = compare(folder, "markov", *SMALL, "--rungs", ",".join(RUNGS))
         for rung in RUNGS:
@@ -203,7 +203,7 @@ def test_a_rung_is_a_run():
                     check(same(a[group][item][()], b[item][()]), f"{rung}: {item} differs")
 
 
-def test_threads_change_no_bit():
+def test_the_number_of_threads_changes_no_bit():
     with Folder() as folder:
         paths = [compare(folder, "markov", *SMALL, "--rungs", ",".join(RUNGS), "--check-noise",
                          "--threads", threads, name=f"{threads}.h5")[0] for threads in (1, 2, 5)]
@@ -226,8 +226,8 @@ def test_orders_over_learning_rates():
             check(len(seeds) == 3, seeds)
 
 
-def test_it_says_beforehand_that_a_file_will_be_large():
-    """The command is ended at the warning, which must come before the work."""
+def test_a_warning_about_a_large_file_precedes_the_work():
+    """The command is terminated at the warning, which must come before the work."""
     large = ["--vocab-size", 20, "--context-length", 2000, "--batch-size", 1]
     for args, sentence in ((["--saves", 40], "--state ends keeps"),
                            (["--saves", 400], "all states of sde, sgd would take more than 1 GiB"),
@@ -244,7 +244,7 @@ def test_it_says_beforehand_that_a_file_will_be_large():
             check(sentence in said if sentence else "--state" not in said, said)
 
 
-def test_what_is_kept_exactly_has_no_order():
+def test_exactly_conserved_observables_have_no_order():
     with Folder() as folder:
         path, ended = compare(folder, "scb", "--vocab-size", 4, "--context-length", 20, "--sparsity", 3,
                               "--t-end", 10, "--saves", 3, "--learning-rates", "0.1,0.05,0.02",
@@ -262,7 +262,7 @@ def test_what_is_kept_exactly_has_no_order():
                     fits = orders[f"{name}_{what}_fit"][()]
                     check([words[fit] for fit in fits[:2]] == ["rounding"] * 2, f"{name}: {fits}")
                     check(np.isnan(orders[f"{name}_{what}_order"][()]).all(), name)
-            # Single samples do not keep it, so that there is an error to be fitted.
+            # Single samples do not conserve this observable, so there is an error to fit.
             fits = orders["stationary_error_variance_fit"][()]
             check(all(words[fit] != "rounding" for fit in fits[:2]), f"stationary_error: {fits}")
 
@@ -297,14 +297,14 @@ def test_divergence_is_reported():
         with h5py.File(path) as file:
             check((file["sgd/status"][()] == 3).all(), file["sgd/status"][()])
             check(file["comparison/diverged"][1] == 3, file["comparison/diverged"][()])
-            # Runs that diverged are left out, also of the means of what came before.
+            # Diverged runs are left out of all means, also at times before they diverged.
             check(np.isnan(file["comparison/loss_mean"][1]).all(), "means of runs that diverged")
             check(np.isfinite(file["comparison/loss_mean"][0]).all(), "means of the flow")
         check("it has no means" in ended.out, ended.out)
 
 
 def test_the_start_is_saved_wherever_saves_begin():
-    """Ranges over the flow and drifts count from there."""
+    """The start is needed for the flow's ranges and for drifts."""
     args = ["markov", "--rungs", "flow,sgd", "--learning-rate", 0.5, "--batch-size", 16, "--t-end", 30,
             "--runs", 8]
     with Folder() as folder:
@@ -317,13 +317,13 @@ def test_the_start_is_saved_wherever_saves_begin():
             check(popflow("resume", path, code=0).err.count("finished"), "it is read again")
 
 
-def test_states_are_cut_where_those_of_all_rungs_are_too_many():
+def test_states_are_reduced_if_all_rungs_together_have_too_many():
     with Folder() as folder:
         args = ["compare", "scb", "--rungs", "flow,sgd", "--vocab-size", 50, "--context-length", 1000,
                 "--dry-run"]
         few = popflow(*args, "--runs", 8, "--saves", 101, folder=folder, code=0).out
         check("MB" in few.splitlines()[-1], few)
-        # A third of 1 GiB for a rung, and three times that for the file.
+        # The limits are a third of 1 GiB per rung, and three times that for the file.
         many = popflow(*args, "--runs", 8, "--saves", 101, "--learning-rates", "0.1,0.05,0.025,0.0125",
                        folder=folder, code=0).out
         check("GB" not in many.splitlines()[-1], many)
@@ -332,7 +332,8 @@ def test_states_are_cut_where_those_of_all_rungs_are_too_many():
 def test_a_flow_that_diverges_counts_as_diverged():
     args = ["joma", "--rungs", "flow,sde", "--noise", "isotropic", "--runs", 8, "--saves", 5]
     with Folder() as folder:
-        # The flow blows up a little before the end, and so do all runs, or none that is later.
+        # The flow blows up a little before the end. With large noise all runs do too, and with
+        # small noise none does.
         for scale, end, shares, verdict in ((0.1, 5, [1, 8], "undecided"), (1e-6, 0.31, [1, 0], "differ")):
             path, ended = compare(folder, *args, "--noise-scale", scale, "--t-end", end, code=4)
             check("flow (1 diverged)" in ended.out, ended.out)
@@ -345,7 +346,7 @@ def test_a_flow_that_diverges_counts_as_diverged():
                 check(found == {verdict}, f"{scale}: {found}")
 
 
-def test_seeds_of_all_rungs_can_be_given_again():
+def test_seeds_of_all_rungs_are_valid_and_distinct():
     with Folder() as folder:
         path, _ = compare(folder, "markov", "--rungs", "flow,sde2,sgd", "--learning-rates", "0.1,0.05",
                           "--runs", 4, "--t-end", 1)
@@ -355,7 +356,7 @@ def test_seeds_of_all_rungs_can_be_given_again():
                 seed = int(file[rung + "/parameters"].attrs["seed"])
                 check(0 <= seed <= 2**53, f"{rung}: {seed}")
                 seeds.add(seed)
-        check(len(seeds) == 4, seeds)  # flow and sgd share one, at each rate
+        check(len(seeds) == 4, seeds)  # flow and sgd share a seed at each rate
 
 
 def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
@@ -368,7 +369,7 @@ def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
             check(words[file["comparison/loss_verdict"][0]] == "differ", "the flow does not diverge")
 
 
-def test_runs_that_did_not_come_beyond_the_start_decide_nothing():
+def test_runs_that_stop_at_the_start_are_undecided():
     with Folder() as folder:
         path, ended = compare(folder, "linear-attention", "--rungs", "flow,sgd", "--runs", 8,
                               "--learning-rate", 0.5, "--batch-size", 2, "--t-end", 20, "--saves", 6,
@@ -397,7 +398,7 @@ def test_a_rung_without_means_was_not_compared():
         check("margins: gd was not compared." in " ".join(told.split()), told)
 
 
-def test_what_rests_on_all_rungs_agrees():
+def test_observables_at_rest_on_all_rungs_agree():
     with Folder() as folder:
         ended = compare(folder, "markov", "--e0", 0, "--runs", 3, "--saves", 5, "--t-end", 1)[1]
         check("too far off" not in ended.out and "flow is good enough for loss, excess_loss" in " ".join(ended.out.split()),
@@ -414,8 +415,8 @@ def test_one_run_is_not_enough_for_a_verdict():
         check("nan" not in ended.out, ended.out)
 
 
-def test_few_runs_do_not_tell_how_runs_scatter():
-    """With three runs each, even the rarest permutation has a probability of one in ten."""
+def test_few_runs_give_no_test_of_the_distribution():
+    """With three runs on each side, the rarest permutation has probability one in ten."""
     with Folder() as folder:
         for runs, said in ((3, "its runs are too few for a test of their distribution"),
                            (8, "the distribution of its runs differs from that of sgd")):
@@ -427,7 +428,7 @@ def test_few_runs_do_not_tell_how_runs_scatter():
             check(("corrected for the up to" in told) == (runs == 8), told)
 
 
-def test_options_that_no_rung_has_a_use_for_are_named():
+def test_options_without_effect_on_any_rung_are_named():
     cases = {"--error-norm": ["--rungs", "sde,sgd", "--error-norm", "rms"],
              "--noise": ["--rungs", "flow,sgd", "--noise", "isotropic"],
              "--learning-rate": ["--learning-rates", "0.1,0.05", "--learning-rate", 0.2],

@@ -14,7 +14,7 @@ SMALL = ["--vocab-size", 4, "--context-length", 12, "--saves", 4, "--t-end", 6]
 
 
 def refused(code, *args, folder, **surroundings):
-    """The words are refused in at most five lines, and leave the folder as it was."""
+    """Checks that the words are refused in at most five lines and that the folder is unchanged."""
     before = sorted(os.listdir(folder))
     done = popflow(*args, folder=folder, **surroundings)
     said = f"popflow {' '.join(map(str, args))} ended with {done.code}: {done.err}"
@@ -40,7 +40,7 @@ def good_run(folder, name="good.h5", *args):
 
 
 def uses(path):
-    """Every way to give a file to the program."""
+    """Returns every way to give a file to the program."""
     return (["info", path], ["info", path, "--csv"], ["resume", path], ["resume", path, "--t-end", 9],
             ["run", "scb", "--problem", path], ["run", "scb", *SMALL, "--init-from", path],
             ["run", "scb", *SMALL, "--init-from", path, "--init-mix", 0.5],
@@ -70,7 +70,7 @@ def test_invalid_files():
 
 
 def problem(path, change):
-    """A good problem file but for one change."""
+    """Writes a good problem file with one change."""
     P = np.array([[0.5, 0.2, 0.3], [0.25, 0.7, 0.3], [0.25, 0.1, 0.4]])
     mu = np.linalg.matrix_power(P, 200) @ np.ones(3) / 3
     data = {"P": P, "mu": mu, "Q_value": np.array([[0.5, 1, 0.25], [0.5, 0, 0.75]]),
@@ -181,7 +181,7 @@ def test_init_from():
 
 
 def test_init_from_continues():
-    """From the complete last state the same trajectory continues."""
+    """A run from the complete last state continues the same trajectory."""
     for coordinates in ("full", "support", "signal"):
         for more in ([], ["--attention", "softmax"], ["--preconditioner", "none"]):
             if coordinates == "signal" and more:
@@ -198,18 +198,18 @@ def test_init_from_continues():
                     for name in attribute(folder + "/whole.h5", "observables").split():
                         check(np.allclose(second[name], whole[name][2:], rtol=1e-7, atol=1e-9),
                               f"{coordinates} {more}: {name}")
-                # And such a run is resumed and extended without its first file.
+                # The second run can be resumed and extended without the first file.
                 os.remove(folder + "/first.h5")
                 popflow("resume", "second.h5", "--t-end", 12, folder=folder, code=0)
 
 
-# ---- files that are nearly right
+# ---- files with a few wrong bytes
 
 FINE = (0, 3)
 
 
 def damaged(path, whole, seed):
-    """Some bytes changed, anywhere or where HDF5's own structure is dense."""
+    """Writes a file with some bytes changed, anywhere or where HDF5's structure is dense."""
     random.seed(seed)
     data = bytearray(whole)
     kind = seed % 3
@@ -222,7 +222,7 @@ def damaged(path, whole, seed):
 
 
 def structure_of(whole, known={}):
-    """Places of bytes that are neither zero nor long runs of numbers: names, headers, heaps."""
+    """Returns places of bytes in HDF5's structure: names, headers, heaps."""
     if id(whole) not in known:
         marks = (b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"FSHD", b"BTHD", b"BTLF", b"GCOL", b"SNOD")
         places = []
@@ -262,7 +262,7 @@ def sweep(uses_of, count, allowed, prepare=good_run):
 
 
 def need(done):
-    """A size beyond the machine, reported as such."""
+    """Returns whether a size beyond the machine was refused as such."""
     return done.code == 2 and ("memory" in done.err or "disk" in done.err)
 
 
@@ -272,7 +272,7 @@ def test_damaged_files_to_info():
 
 
 def test_damaged_files_to_problem():
-    # What the bytes say may be a problem like any other, or one that no step length can follow.
+    # Changed bytes may give a valid problem, or one that needs too many steps.
     sweep(lambda path, out: (["run", "scb", "--problem", path, "--t-end", 1, "--max-steps", 1000,
                               "--saves", 2, "-o", out],), 130,
           lambda done: done.code in FINE or done.code in (4, 6) or need(done))
@@ -312,9 +312,9 @@ def limited(size):
 
 
 def test_variables_of_other_lengths():
-    """Of files of each kind, every variable by itself is emptied, cut, or filled with what it cannot be.
+    """Empties, truncates or overwrites each variable of each kind of file with impossible values.
 
-    Each change is met by one of three commands, which take turns from variable to variable."""
+    One of three commands reads each changed file; they take turns from variable to variable."""
     files = {
         "stages.h5": ["run", "scb", *SMALL, "--schedule", "two-stage", "--l1", 1e-3],
         "runs.h5": ["run", "markov", "--mode", "sgd", "--steps", 20, "--runs", 3, "--saves", 3],
@@ -329,7 +329,7 @@ def test_variables_of_other_lengths():
             with h5py.File(os.path.join(folder, name)) as file:
                 file.visititems(lambda name, item: variables.append(name)
                                 if isinstance(item, h5py.Dataset) and item.dtype.kind in "if" else None)
-            # Of the observables of a comparison, which are all alike, one.
+            # All observables of a comparison are alike, so only the loss is tested.
             variables = [variable for variable in variables if not variable.startswith("comparison/")
                          or "_" not in variable or variable.startswith("comparison/loss_")]
             for place, variable in enumerate(variables):
@@ -360,7 +360,7 @@ def test_existing_output():
         check("--force" in error and path in error, error)
         with open(path) as file:
             check(file.read() == "precious\n", "it was overwritten")
-        # Errors come before anything is replaced.
+        # Errors are found before anything is replaced.
         refused(2, "run", "scb", *SMALL, "--method", "rosenbrock4", "--force", "-o", path,
                 folder=folder)
         refused(3, "run", "scb", "--problem", "missing", "--force", "-o", path, folder=folder)
@@ -378,7 +378,8 @@ def test_output_through_a_link():
         os.mkdir(scratch)
         link = os.path.join(folder, "run.h5")
         os.symlink("scratch/there.h5", link)
-        popflow("run", "scb", *SMALL, "-o", link, folder=folder, code=0)  # to no file yet
+        # the link leads to no file yet
+        popflow("run", "scb", *SMALL, "-o", link, folder=folder, code=0)
         refused(2, "run", "scb", *SMALL, "-o", link, folder=folder)
         popflow("run", "scb", *SMALL, "--rtol", 1e-7, "--force", "-o", link, folder=folder, code=0)
         check(os.path.islink(link) and os.listdir(scratch) == ["there.h5"],
@@ -401,8 +402,8 @@ def test_paths_that_cannot_be_written():
                     preexec_fn=limited(size))
 
 
-def test_a_disk_that_fills_up_on_the_way():
-    """Any failure after the file is laid out leaves the existing records intact."""
+def test_a_disk_that_fills_up_during_a_run():
+    """A failure after the file is created leaves the existing records intact."""
     with Folder() as folder:
         expected = good_run(folder, "expected.h5")
         path = unfinished(folder)

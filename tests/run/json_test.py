@@ -50,7 +50,7 @@ def test_info():
         check(told["groups"]["parameters"]["attributes"]["save-at"] == [0, 1.5, 2, 3, 40], "no list")
         check(all(set(event) == {"name", "time", "run"} for event in told["events"]),
               f"{told['events']}")
-        # Other forms exclude it.
+        # --json excludes the other formats.
         popflow("info", path, "--json", "--csv", code=2)
 
 
@@ -81,12 +81,12 @@ def test_progress():
         check(all("text" in line and "seconds_left" in line for line in lines), f"{lines[0]}")
 
 
-def test_progress_tells_times_in_digits_that_mean_something():
+def test_progress_shows_times_with_few_digits():
     with Folder() as folder:
         said = popflow("run", "markov", "--mode", "sgd", "--learning-rate", "0.0123456789",
                        "--steps", "200", "--progress", "json", "-o",
                        os.path.join(folder, "run.h5")).err
-        # The first line is written at once: after 16 steps, at 0.1975308624.
+        # The first line is written after 16 steps, at t = 0.1975308624.
         first = next(line for line in map(json.loads, said.splitlines()) if "done" in line)
         check(first["text"] == "t = 0.197531", first["text"])
 
@@ -97,7 +97,8 @@ def test_verify():
     check(told["system"] == "deep-linear" and told["holds"] is True, f"{told}")
     names = [row["name"] for row in told["checks"]]
     check({"gradient", "mean of samples", "order of rk4"} <= set(names), f"{names}")
-    popflow("verify", "deep-linear", "--method", "euler", "--quiet", code=0)  # --dt is chosen
+    # --dt is chosen automatically
+    popflow("verify", "deep-linear", "--method", "euler", "--quiet", code=0)
     table = popflow("verify", "deep-linear").out
     for row in told["checks"]:
         check(any(line.startswith(f"  {row['name']}") for line in table.splitlines()),
@@ -110,7 +111,7 @@ def test_verify():
           "an order is bounded from below")
 
 
-def test_info_of_groups_that_lead_round_in_a_circle():
+def test_info_refuses_a_cycle_of_groups():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--t-end", 1, "-o", path, code=0)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: nightly
-"""Five hundred random kills, or as many as POPFLOW_KILLS says, from the seed POPFLOW_KILL_SEED on."""
+"""Five hundred random kills, or the number in POPFLOW_KILLS, from the seed in POPFLOW_KILL_SEED
+on."""
 
 import os
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Twenty random kills. Numbers as arguments select seeds and print their course."""
+"""Twenty random kills. Numbers as arguments select seeds and print each kill."""
 
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""How the memory of a running program lies."""
+"""Memory layout of the running program."""
 
 import os
 
@@ -19,14 +19,14 @@ def flags_of_heap(process):
     return flags
 
 
-def test_the_heap_comes_in_large_pages():
+def test_the_heap_allows_large_pages():
     if sanitized() or not os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled"):
         raise Skipped("the heap is the sanitizer's, or the system has no large pages")
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         process = start("run", "joma-joint", "--t-end", 1e9, "-o", path)
         try:
-            until_there(path, process)  # so it has long begun
+            until_there(path, process)  # the program has run for a while by then
             flags = flags_of_heap(process)
         finally:
             process.kill()

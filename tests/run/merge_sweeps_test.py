@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""Shards of a sweep, and sweeps that differ along one axis, merge into the file of the whole."""
+"""Shards of a sweep, and sweeps that differ along one axis, merge into the file of the whole
+sweep."""
 
 import os
 
@@ -14,14 +15,14 @@ MODES = {
     "ensembles": ["--mode", "sgd", "--steps", 30, "--runs", 3],
     "reduced": ["--mode", "sgd", "--steps", 30, "--runs", 3, "--reduce", "runs"],
 }
-# What says how a file came to be, and not what is in it.
+# Attributes that depend on how a file was made, not on its contents.
 FREE = ("history", "status_message")
 OF_SCALES = ("DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "NAME",
              "CLASS")
 
 
 def check_same_file(path, expected):
-    """Every dataset with its dimensions and attributes, and what was asked for."""
+    """Compares all datasets with their dimensions and attributes, and the options."""
     with h5py.File(path) as file, h5py.File(expected) as other:
         check(list(file) == list(other), f"{list(file)} and {list(other)}")
         for name in datasets(expected):
@@ -60,7 +61,8 @@ def test_shards_merge_into_the_whole():
 
             popflow("merge", *reversed(parts), "-o", in_folder("merged.h5"), code=0)
             check_same_file(in_folder("merged.h5"), whole)
-            # One is late: its cells are named, may be left out, and come later or are computed.
+            # Without one shard the merge names it; --allow-missing leaves its cells out, and a
+            # later merge or `resume` adds them.
             late = parts.pop(1)
             said = popflow("merge", *parts, "-o", in_folder("partly.h5"), code=3).err
             check("shard 2 of 4" in said and "--allow-missing" in said, said)
@@ -77,7 +79,7 @@ def test_shards_merge_into_the_whole():
             check_same_file(in_folder("partly.h5"), whole)
 
 
-def test_a_merged_file_says_where_it_is_from():
+def test_a_merged_file_records_its_parts():
     with Folder() as folder:
         parts = shards(["markov", "--over", "e0=1,2,3", "--t-end", 1], 2, folder)
         merged = os.path.join(folder, "merged.h5")
@@ -89,7 +91,7 @@ def test_a_merged_file_says_where_it_is_from():
             check("shard 1/2: " in listed and "shard 2/2: " in listed, listed)
 
 
-def test_sweeps_that_differ_along_one_axis_grow():
+def test_sweeps_that_differ_along_one_axis_are_joined():
     with Folder() as folder:
         in_folder = lambda name: os.path.join(folder, name)
         noisy = ["--over", "bias=free,optimal", "--mode", "sgd", "--steps", 20, "--runs", 2]
@@ -101,7 +103,7 @@ def test_sweeps_that_differ_along_one_axis_grow():
 
 
 NODES = ["joma", "--activation", "nonlinear", "--t-end", 0.5, "--over", "temperature=0.8,1,1.5"]
-# Along these axes states, or passages, have other shapes or other names.
+# Along these axes states or passages have different shapes or names.
 SHAPES = [
     (NODES, "nodes", [1, 2, 3], ("v", "time_to_90", "node", "token")),
     (["scb", "--vocab-size", 4, "--context-length", 10, "--t-end", 1], "coordinates",
@@ -113,7 +115,7 @@ SHAPES = [
 ]
 
 
-def test_states_that_differ_are_left_out_as_in_a_sweep_of_the_whole():
+def test_states_of_different_shapes_are_left_out_as_in_the_whole_sweep():
     for args, axis, values, without in SHAPES:
         with Folder() as folder:
             def over(some, name, *more):
@@ -123,7 +125,7 @@ def test_states_that_differ_are_left_out_as_in_a_sweep_of_the_whole():
             for value in values:
                 over([value], f"{value}.h5")
             for turn, order in enumerate((values, values[::-1], values[1:] + values[:1])):
-                # Numbers are in their order, words as they came.
+                # Numbers are sorted, and words keep the order of the files.
                 over(sorted(order) if isinstance(order[0], int) else order, f"whole-{turn}.h5")
                 popflow("merge", *(f"{value}.h5" for value in order), "-o", f"merged-{turn}.h5",
                         folder=folder, code=0)
@@ -134,7 +136,7 @@ def test_states_that_differ_are_left_out_as_in_a_sweep_of_the_whole():
                 check(attribute(merged, "state_fields") == "", "state_fields")
 
 
-def test_a_merged_file_without_states_grows_and_is_resumed():
+def test_a_merged_file_without_states_can_be_extended_and_resumed():
     with Folder() as folder:
         in_folder = lambda name: os.path.join(folder, name)
 
@@ -147,7 +149,7 @@ def test_a_merged_file_without_states_grows_and_is_resumed():
         over("3", "3.h5")
         for number in (1, 2):
             over("2", f"2-{number}.h5", "--shard", f"{number}/2")
-        # Of the second number of nodes a part is late.
+        # One shard of the sweep with two nodes is missing.
         popflow("merge", "2-1.h5", "1.h5", "--allow-missing", "-o", "begun.h5", folder=folder,
                 code=0)
         check("v" not in datasets(in_folder("begun.h5")), "states are there")
@@ -157,12 +159,12 @@ def test_a_merged_file_without_states_grows_and_is_resumed():
             if late is None:
                 popflow("resume", name, "--quiet", folder=folder, code=0)
             check_same_file(in_folder(name), in_folder("whole.h5"))
-        # Shards of one shape keep theirs.
+        # Shards with states of one shape keep the states.
         popflow("merge", "2-2.h5", "2-1.h5", "-o", "2.h5", folder=folder, code=0)
         over("2", "direct.h5")
         check_same_file(in_folder("2.h5"), in_folder("direct.h5"))
         check("v" in datasets(in_folder("2.h5")), "no states")
-        # Who asks for states is not given a file without them, as by a sweep of the whole.
+        # With --state ends a merge without common states is refused, like a sweep of the whole.
         for nodes in (1, 2):
             over(nodes, f"asked-{nodes}.h5", "--state", "ends")
         said = popflow("merge", "asked-1.h5", "asked-2.h5", "-o", "no.h5", folder=folder,
@@ -171,8 +173,8 @@ def test_a_merged_file_without_states_grows_and_is_resumed():
         check(not os.path.exists(in_folder("no.h5")), "a file is left behind")
 
 
-def test_shards_of_earlier_versions_go_with_new_ones():
-    """They have variables for final values that no cell can have."""
+def test_shards_of_earlier_versions_merge_with_new_ones():
+    """Files of earlier versions have variables for final values that no cell can have."""
     with Folder() as folder:
         in_folder = lambda name: os.path.join(folder, name)
         args = ["scb", "--vocab-size", 4, "--context-length", 30, "--t-end", 5, "--over",
@@ -187,13 +189,13 @@ def test_shards_of_earlier_versions_go_with_new_ones():
             merged = in_folder(f"merged-{number}.h5")
             popflow("merge", *files, "-o", merged, code=0)
             check_same_file(merged, in_folder("whole.h5"))
-            # What was merged, or begun, before is merged and resumed all the same.
+            # The merged file, and a shard of an earlier version, can be merged and resumed.
             popflow("merge", merged, *files, "-o", in_folder(f"again-{number}.h5"), code=0)
             check_same_file(in_folder(f"again-{number}.h5"), in_folder("whole.h5"))
         popflow("resume", parts[0], "--retry", "complete", "--quiet", code=0)
 
 
-def test_what_does_not_belong_together_is_refused():
+def test_files_that_do_not_belong_together_are_refused():
     with Folder() as folder:
         in_folder = lambda name: os.path.join(folder, name)
         made = {
@@ -213,7 +215,7 @@ def test_what_does_not_belong_together_is_refused():
                             in_folder("out.h5"), code=3)
             check(sentence in ended.err, f"{name}: {ended.err}")
             check(not os.path.exists(in_folder("out.h5")), f"{name} left a file")
-        # Cells that two files have must be the same.
+        # Cells that are in two files must be equal.
         popflow("sweep", *made["a"], "--t-end", 0.1, "-o", in_folder("b.h5"), "--quiet", code=0)
         with h5py.File(in_folder("b.h5"), "r+") as file:
             file["loss"][1, 0] += 1e-16 * file["loss"][1, 0] + 1e-15
@@ -222,13 +224,14 @@ def test_what_does_not_belong_together_is_refused():
         check("e0 = 2, w0 = 1" in ended.err and "'loss'" in ended.err, ended.err)
 
 
-def test_values_come_in_any_order():
+def test_values_of_an_axis_may_have_any_order():
     with Folder() as folder:
         def sweep(name, values, *more):
             popflow("sweep", "markov", "--t-end", 2, "--over", "e0=0.1,0.5", "--over", f"w0={values}",
                     *more, "-o", name, "--quiet", folder=folder, code=0)
 
-        # One has as many values as the whole, in another order; of the other there are two.
+        # The shard mixed.h5 has all values in another order; two other sweeps have the values of
+        # the missing shard.
         sweep("mixed.h5", "1,-1,0.25", "--shard", "1/2")
         sweep("two.h5", "0.25,1")
         sweep("one.h5", "-1")
@@ -255,7 +258,7 @@ def test_shards_read_the_same_files_in_any_folder():
                     f"{number}/2", "-o", f"../{name}.h5", "--quiet", folder=inside(name), code=0)
 
         def as_before(name, of):
-            """Writes absolute paths, as earlier versions did."""
+            """Replaces paths by absolute ones, as earlier versions wrote them."""
             with h5py.File(inside(name), "r+") as file:
                 lines = plain(file["sweep"].attrs["files"]).splitlines()
                 whole = (f"{line.split()[0]} {os.path.normpath(inside(of, line.split()[1]))}"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""Sweeps, ensembles and comparisons over MPI: any number of ranks gives the file of one process, also
-after ranks were killed."""
+"""Sweeps, ensembles and comparisons over MPI: any number of ranks gives the file of one process,
+also after ranks were killed."""
 
 import os
 import random
@@ -17,7 +17,7 @@ from sweeps import check_same_data
 
 LAUNCHER = shutil.which("mpirun")
 SURROUNDINGS = {**os.environ,
-                # As root, and with more ranks than cores, in containers too.
+                # Containers often run as root and have fewer cores than ranks.
                 "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1",
                 "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
@@ -78,7 +78,8 @@ def test_a_killed_rank_loses_no_finished_cell():
             check_same_data(path, whole)
 
 
-# A draw a step, lanes of several runs, states and passages, and runs that end early.
+# Ensembles with one draw per step, with lanes of several runs, with states, and with runs that
+# diverge.
 ENSEMBLES = {
     "samples": ["markov", "--mode", "sgd", "--runs", 100, "--t-end", 5, "--learning-rate", 0.1,
                 "--saves", 5, "--threads", 1],
@@ -96,7 +97,7 @@ LADDER = ["markov", "--rungs", "flow,sde,sgd", "--learning-rates", "0.4,0.2", "-
 
 
 def check_same_file(path, other):
-    """Compares files except for the computing ranks and the times of checkpoints."""
+    """Compares files except for the ranks that computed them and the times of checkpoints."""
     found = difference(path, other, free_attributes=("history",),
                        free_groups=("provenance", "restart"), slots=False)
     check(found is None, f"{path}: {found}")
@@ -107,7 +108,8 @@ def test_any_number_of_ranks_gives_the_same_ensemble():
         for name, args in ENSEMBLES.items():
             code = popflow("run", *args, "-o", "one.h5", "--quiet", "--force", folder=folder).code
             for ranks in (2, 3):
-                # The file's options hold the name of the file.
+                # The options in a file contain its name, so each number of ranks has its own
+                # folder.
                 os.makedirs(os.path.join(folder, str(ranks)), exist_ok=True)
                 on_ranks(ranks, "run", *args, "-o", "one.h5", "--force", "--quiet",
                          folder=os.path.join(folder, str(ranks)), code=code)
@@ -129,7 +131,7 @@ def test_any_number_of_ranks_gives_the_same_comparison():
 
 
 def killed(attempt, by, words, path, folder):
-    """Starts a command on three ranks, and kills one of them, or signals all."""
+    """Starts a command on three ranks, and kills one rank or signals all."""
     process = subprocess.Popen(mpi(3, *words, "-o", path, "--quiet", folder=folder), cwd=folder,
                                env=SURROUNDINGS, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
@@ -145,7 +147,7 @@ def killed(attempt, by, words, path, folder):
     process.wait(timeout=PATIENCE)
 
 
-def test_a_killed_rank_loses_nothing_of_an_ensemble():
+def test_a_killed_rank_loses_no_data_of_an_ensemble():
     with Folder() as folder:
         for number, words in enumerate((["run", *LONG], ["compare", *LADDER[:-6], "--t-end", 20,
                                                          "--saves", 3, "--threads", 1])):
@@ -162,7 +164,7 @@ def test_a_killed_rank_loses_nothing_of_an_ensemble():
             os.remove(os.path.join(folder, "cut.h5"))
 
 
-def test_a_comparison_that_only_tells_its_plan_ends_on_all_ranks():
+def test_a_dry_run_of_a_comparison_ends_on_all_ranks():
     with Folder() as folder:
         alone = popflow("compare", *LADDER, "--dry-run", folder=folder, code=0).out
         told = on_ranks(2, "compare", *LADDER, "--dry-run", folder=folder).stdout
@@ -170,7 +172,7 @@ def test_a_comparison_that_only_tells_its_plan_ends_on_all_ranks():
 
 
 def test_a_signal_to_the_first_rank_ends_all():
-    # In a rung that the first rank computes alone, while the other waits for work.
+    # The signal comes in a rung that the first rank computes alone while the other rank waits.
     with Folder() as folder:
         process = subprocess.Popen(
             mpi(2, "compare", "markov", "--rungs", "gd,sgd", "--learning-rate", 1e-6, "--t-end", 1000,
@@ -186,7 +188,7 @@ def test_a_signal_to_the_first_rank_ends_all():
         check(attribute(os.path.join(folder, "cut.h5"), "status") == "interrupted", "status")
 
 
-def test_an_error_is_said_once():
+def test_an_error_is_printed_once():
     with Folder() as folder:
         for args, sentence in ((["--over", "p=0.1,0.2,0"], "p = 0"),
                                (["--over", "nothing=1"], "unknown parameter 'nothing'")):
@@ -214,7 +216,7 @@ def test_ranks_with_other_options_are_refused():
         check(os.listdir(folder) == [], os.listdir(folder))
 
 
-def test_ranks_that_nobody_connects_are_refused():
+def test_unconnected_ranks_are_refused():
     with Folder() as folder:
         surroundings = {key: value for key, value in os.environ.items()
                         if not key.startswith(("OMPI_", "PMIX_", "PMI_"))}
@@ -225,8 +227,8 @@ def test_ranks_that_nobody_connects_are_refused():
         check(os.listdir(folder) == [], "a file is left behind")
 
 
-def test_what_shares_no_work_says_so():
-    """Once, by the first rank."""
+def test_a_command_that_shares_no_work_says_so():
+    """The first rank says so once."""
     with Folder() as folder:
         done = on_ranks(2, "verify", "deep-linear", "--quiet", folder=folder)
         check(done.stderr.count("each does all the work of 'verify'") == 1, done.stderr)
@@ -235,8 +237,8 @@ def test_what_shares_no_work_says_so():
 RUN = ["run", "markov", "--t-end", 1]
 
 
-def test_what_one_process_does_is_refused_to_several():
-    """Once, by the first rank, before anything is written."""
+def test_commands_for_one_process_are_refused_on_several_ranks():
+    """The first rank refuses once, before anything is written."""
     with Folder() as folder:
         for ranks in (1, 2):
             popflow(*RUN, "--mode", "sgd", "--first-run", ranks - 1, "--runs", 1, "--state", "all",
@@ -254,7 +256,7 @@ def test_what_one_process_does_is_refused_to_several():
             check(sorted(os.listdir(folder)) == files, os.listdir(folder))
 
 
-def test_one_rank_is_a_process_like_any():
+def test_one_rank_works_like_a_process_without_mpi():
     with Folder() as folder:
         done = on_ranks(1, *RUN, "-o", "one.h5", folder=folder)
         check("started together" not in done.stderr, done.stderr)
@@ -262,8 +264,8 @@ def test_one_rank_is_a_process_like_any():
                   if not key.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
         for number, given in enumerate((
                 {"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"},
-                # mpirun has started a helper on each machine by srun, and such a helper has started
-                # this process.
+                # mpirun starts a helper on each machine through srun, and this process stands for
+                # one started by such a helper.
                 {"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "2",
                  "OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"})):
             popflow(*RUN, "-o", f"{number}.h5", folder=folder, code=0, env={**others, **given})
@@ -275,7 +277,7 @@ def test_one_rank_is_a_process_like_any():
         check(sorted(os.listdir(folder)) == ["0.h5", "1.h5", "one.h5"], os.listdir(folder))
 
 
-def test_a_script_that_is_a_rank_may_start_runs_of_its_own():
+def test_a_script_on_each_rank_may_start_its_own_runs():
     with Folder() as folder:
         script = f"{BINARY} run markov --t-end 1 -o $OMPI_COMM_WORLD_RANK.h5 --quiet; exit $?"
         done = subprocess.run([LAUNCHER, "-n", "2", "sh", "-c", script], cwd=folder,
@@ -285,7 +287,8 @@ def test_a_script_that_is_a_rank_may_start_runs_of_its_own():
 
 
 def launcher_works():
-    """Not so in every container: that is no fault of the program."""
+    """Returns whether mpirun works here; it fails in some containers, which is no fault of the
+    program."""
     done = subprocess.run([LAUNCHER, "-n", "2", "true"], env=SURROUNDINGS, capture_output=True)
     return done.returncode == 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Ensembles that split: parts that are computed apart and merged are the one large ensemble."""
+"""Ensembles computed in parts: merged parts equal the one large ensemble."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import time
 from runs import (PATIENCE, Folder, attribute, check, check_equal, check_refused, cut, h5py, np,
                   popflow, run_all, start, until_there, until_used, worked)
 
-# Two systems; the second has events, stages, states of several fields and numbers of its end.
+# Two systems; the second one has events, stages, states of several fields, and final values.
 CASES = {
     "markov sgd": ["markov", "--mode", "sgd", "--learning-rate", 0.1, "--batch-size", 16],
     "markov sde": ["markov", "--mode", "sde", "--learning-rate", 0.1, "--batch-size", 16],
@@ -32,7 +32,7 @@ def run(folder, name, *args, code=0):
 
 
 def parts(folder, args, sizes, state="all", first=0):
-    """Files of parts of these sizes, one after the other."""
+    """Computes consecutive parts of these sizes and returns their files."""
     paths = []
     for size in sizes:
         paths.append(run(folder, f"part{first}", *args, *COMMON, "--state", state, "--runs", size,
@@ -47,7 +47,7 @@ def merge(folder, name, *files, code=0):
 
 
 def refused(files, *sentences, output=None, code=3, force=False):
-    """Merging these is refused with words of these, and leaves no file."""
+    """Checks that merging is refused with these sentences and leaves no file."""
     with Folder() as folder:
         path = output or os.path.join(folder, "merged.h5")
         before = open(path, "rb").read() if output else None
@@ -59,7 +59,7 @@ def refused(files, *sentences, output=None, code=3, force=False):
 
 
 def copy(path, folder, name, change=lambda file: None):
-    """A copy of a file, changed."""
+    """Returns a copy of a file, changed by `change`."""
     other = os.path.join(folder, name + ".h5")
     shutil.copy(path, other)
     with h5py.File(other, "r+") as file:
@@ -121,7 +121,7 @@ def test_extended_parts_are_merged_with_direct_ones():
         popflow("resume", first, "--t-end", 8, code=0)
         rest = run(folder, "rest", *args, *longer, "--runs", 1, "--first-run", 2)
         merged, _ = merge(folder, "merged", first, rest)
-        # Slots are written in turn, at the former end, too.
+        # Slots are written in turn, also at the former end, so their contents differ.
         check_equal(whole, merged, **dict(EXTENDED, free_groups=("provenance", "restart")))
 
 
@@ -146,7 +146,7 @@ def test_interrupted_parts_are_merged_and_the_whole_is_resumed():
         told = popflow("info", merged, code=0).out
         check("unfinished" in told and "running" not in told, told)
         late = run(folder, "late", *args, "--runs", 4, "--first-run", 2)
-        # Late parts replace what had not ended.
+        # Parts that are computed later replace unfinished ones.
         complete, _ = merge(folder, "complete", merged, late)
         check_equal(whole, complete, **FREE)
         popflow("resume", merged, code=0)
@@ -250,7 +250,7 @@ def test_another_problem_is_refused():
         refused([a, copy(b, folder, "other", change)], "'problem/P'", "the same problem")
 
 
-def test_first_runs_that_are_refused():
+def test_invalid_first_runs_are_refused():
     sgd = ["markov", "--mode", "sgd", "--t-end", 1]
     check_refused("run", {
         ("markov", "--first-run", 3): "--first-run 3 is for ensembles",
@@ -285,7 +285,7 @@ def test_ten_thousand_runs_in_forty_parts():
             check(len(np.unique(file["loss"][:, -1])) > 9990, "runs are copied twice")
 
 
-def test_a_merge_does_not_replace_what_is_being_written():
+def test_a_merge_does_not_replace_a_file_in_use():
     with Folder() as folder:
         files = [run(folder, f"part{i}", "markov", "--mode", "sgd", "--steps", 3, "--state", "ends",
                      "--runs", 2, "--first-run", 2 * i) for i in range(2)]
@@ -299,7 +299,7 @@ def test_a_merge_does_not_replace_what_is_being_written():
         check(process.returncode == 130, f"the run ended with {process.returncode}")
 
 
-def test_an_interrupted_merge_leaves_nothing():
+def test_an_interrupted_merge_leaves_no_file():
     args = ["markov", "--mode", "sgd", "--learning-rate", 0.1, "--batch-size", 4, "--t-end", 300,
             "--saves", 3001, "--state", "all"]
     with Folder() as folder:

@@ -17,7 +17,7 @@ def width(line):
 
 
 def drawn(*args, env=UTF8):
-    """The picture, which no terminal of 80 columns wraps and no pipe gets colours of."""
+    """Returns the picture; checks that it fits 80 columns and has no colours in a pipe."""
     text = popflow("plot", *args, code=0, env=env).out
     for line in text.splitlines():
         check(width(line) <= 80, f"{width(line)} columns: {line}")
@@ -79,8 +79,9 @@ def test_a_comparison():
         check("sgd / flow" in ratios and "margin 1.5" in ratios, ratios)
 
 
-def test_bands_and_margin_are_where_they_belong():
-    """A difference far beyond the margin: its line, its band around it, the margin about 0."""
+def test_bands_and_margin_are_drawn_at_their_values():
+    """Shows a difference far beyond the margin: its line, the band around it, and the margin around
+    0."""
     with Folder() as folder:
         path = os.path.join(folder, "compare.h5")
         popflow("compare", "markov", "--t-end", "4", "--learning-rate", "0.1", "--batch-size", "8",
@@ -94,7 +95,8 @@ def test_bands_and_margin_are_where_they_belong():
         check("sgd - flow: differ" in chart and "margin 0.125" in chart, chart)
         rows = chart.splitlines()[1:15]
         drawn_in = [i for i, row in enumerate(rows) if set(row[12:]) - {" "}]
-        # From 1.25 at the top to -0.125 at the foot: the band around the line, and the margins.
+        # Rows from 1.25 at the top to -0.125 at the foot show the band around the line, and the
+        # margins.
         check(drawn_in == [0, 2, 5, 11, 13], f"{drawn_in}\n{chart}")
 
 
@@ -111,13 +113,13 @@ def test_a_comparison_of_sweeps():
                        path, "--plot", code=0, env=UTF8).out
         with h5py.File(path, "r+") as file:
             file["verdict"][:] = 0
-            file["verdict"][:, 3] = 1  # at the largest e0
+            file["verdict"][:, 3] = 1  # cells at the largest e0
             file["loss_verdict"][:] = 2
         text = drawn(path)
         check(text.startswith("verdict: agreement of the rungs"), text)
         check(text.splitlines()[0] in done, f"--plot:\n{done}")
         rows = [line.split()[-1] for line in text.splitlines() if re.search("[adu]{6}$", line)]
-        # The first axis grows upwards, the second to the right.
+        # The first axis points upwards, and the second one to the right.
         check(len(rows) == 6 and all(re.fullmatch("(a+)(d+)", row) for row in rows), text)
         check("agree 75%" in text and "differ 25%" in text, text)
         check("undecided 100%" in drawn(path, "--observable", "loss"), "the observable's verdict")
@@ -138,7 +140,7 @@ def test_a_sweep():
         text = drawn(path)
         rows = [line for line in text.splitlines() if "ggg" in line or "lll" in line]
         check(len(rows) >= 8, f"no map of outcomes:\n{text}")
-        # By default p + q < 1: below the saddle the origin attracts small e0.
+        # By default p + q < 1: below the saddle the origin attracts starts with small e0.
         check("global" in text and "%" in text, text)
         check(drawn(path, "--observable", "loss") != text, "--observable has no effect")
         path = os.path.join(folder, "three.h5")
@@ -168,7 +170,7 @@ def test_a_sweep_of_series():
         check("global" in drawn(path, "--observable", "outcome"), "no outcomes at the end")
 
 
-def test_what_a_variant_has_no_number_of_has_no_row():
+def test_observables_without_numbers_have_no_row():
     with Folder() as folder:
         path = os.path.join(folder, "topic.h5")
         popflow("run", "topic", "--topics", "4", "--words-per-topic", "3", "--topics-per-document",
@@ -179,7 +181,7 @@ def test_what_a_variant_has_no_number_of_has_no_row():
         check("nan" not in text and "excess_loss" not in text and "norm_key" in text, text)
 
 
-def test_what_is_refused():
+def test_refusals():
     with Folder() as folder:
         check("plot needs" in popflow("plot", code=2).err, "no file")
         popflow("plot", os.path.join(folder, "none.h5"), code=3)
@@ -189,10 +191,10 @@ def test_what_is_refused():
         check("is also an input: plot reads it" in popflow("plot", path, "-o", path, code=2).err, "-o replaces")
 
 
-def test_what_is_there_is_replaced_by_force_alone():
+def test_existing_files_are_replaced_only_with_force():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", "1", "-o", "run.h5", folder=folder, code=0)
-        # A file's name may be that which its figure would have.
+        # An input file may have the name that its figure would have.
         os.symlink("run.h5", os.path.join(folder, "drawn.pdf"))
         before = {"run.pdf": "old figure", "old.py": "old script"}
         for name, text in before.items():

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # label: fast
-"""A file alone gives its run again, bit for bit; so does any number of threads."""
+"""A file alone reproduces its run bit for bit, on any number of threads."""
 
 import os
 
 from runs import (Folder, attribute, check, check_equal, h5py, popflow, run_all, shorter)
 
 SMALL = ["--vocab-size", 6, "--context-length", 40, "--saves", 11]
-# What says where the problem came from.
+# Options that only say where the problem came from.
 SOURCE = ("problem", "config", "vocab-size", "context-length", "sparsity", "init-value", "text",
           "text-unit", "counts", "init-from", "init-mix", "transition-concentration",
           "position-concentration", "problem-seed", "not_default")
@@ -20,7 +20,7 @@ def run(folder, name, *args):
 
 
 def without_sizes(args):
-    """Sizes come from the problem."""
+    """Removes options of sizes, which the problem file determines."""
     kept = list(args)
     for size in ("--vocab-size", "--context-length", "--problem-seed", "--position-concentration"):
         if size in kept:
@@ -29,7 +29,7 @@ def without_sizes(args):
 
 
 def check_again(folder, first, args):
-    """From its own problem, and from its own configuration."""
+    """Reproduces a run from its own problem, and from its own configuration."""
     again = run(folder, "problem", *without_sizes(args), "--problem", first)
     check_equal(first, again, free_attributes=(*SOURCE, "continues_at"))
     config = os.path.join(folder, "run.cfg")
@@ -67,7 +67,7 @@ def test_text_and_counts():
 
 
 def test_transfer():
-    """V0 of a transfer is in the file: the run it came from is not needed again."""
+    """The file of a transfer contains V0, so the run it came from is no longer needed."""
     with Folder() as folder:
         teacher = run(folder, "teacher", *SMALL, "--problem-seed", 3)
         for coordinates in ("full", "support", "signal"):
@@ -93,7 +93,7 @@ def test_threads():
             check_equal(*files, free_attributes=("threads", "config"))
 
 
-def test_options_that_change_no_number():
+def test_options_without_effect_on_results():
     with Folder() as folder:
         plain = run(folder, "plain", *SMALL)
         for number, args in enumerate((["--checkpoint-every", 0], ["--state", "none"],

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Records are equally spaced in log t by default where a run goes on far beyond its first stage."""
+"""Save times are equally spaced in log t by default if a run goes on far beyond its first stage."""
 
 from runs import Folder, attribute, check, h5py, np, popflow, run_all
 
@@ -50,7 +50,7 @@ def test_sweeps_and_comparisons_stay_linear():
         check(np.allclose(np.diff(found), 500), found)
 
 
-def test_it_is_said_and_goes_on_alike():
+def test_logarithmic_spacing_is_announced_and_kept_when_extending():
     with Folder() as folder:
         told = popflow("run", "topic", *TOPIC, "--saves", 21, "--t-end", 5e4, "-o", "a.h5",
                        folder=folder, code=0)
@@ -66,7 +66,7 @@ def test_it_is_said_and_goes_on_alike():
         check("log t" not in quiet.err, quiet.err)
 
 
-def test_steps_are_whole():
+def test_save_times_are_whole_steps():
     with Folder() as folder:
         found = times(folder, "scb", "--vocab-size", 3, "--context-length", 20, "--mode", "sgd",
                       "--learning-rate", 0.1, "--batch-size", 256, "--t-end", 2000, "--saves", 21)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Labels of a sweep's axes, and the words along them: which names are refused, which numbers stand
-for which words, and how they are shown."""
+"""Labels of a sweep's axes and the words along them: refused names, the numbers that encode words,
+and how they are shown."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ def test_labels_that_are_names_in_the_file_are_refused():
             for label, more in refused})
 
 
-def test_other_labels_are_those_of_shards_too():
+def test_shards_have_the_labels_of_the_whole_sweep():
     with Folder() as folder:
         args = ["markov", "--t-end", 1, *zipped("chain", p=".1,.2,.4", q=".1,.3,.5"), "--over",
                 "w0=-1,1"]
@@ -50,7 +50,7 @@ def test_other_labels_are_those_of_shards_too():
             check("entropy_rate" in file and file["p"].shape == (3,), "the constants")
 
 
-def test_a_word_has_one_number_wherever_it_stands():
+def test_a_word_has_the_same_number_everywhere():
     bias = ["optimal", "free", "optimal", "free"]
     args = ["markov", "--t-end", 1, *zipped("z", bias=",".join(bias), w0="-1,-1,1,1"), "--over",
             "e0=.1,.2"]
@@ -86,7 +86,7 @@ def test_a_word_has_one_number_wherever_it_stands():
         check_same_data(merged, whole)
 
 
-def test_more_words_than_a_byte_counts_have_flag_values_too():
+def test_words_beyond_int8_have_flag_values():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 1, "--saves", 2, "-o", "p0.h5", folder=folder, code=0)
         names = ["p0.h5", *(f"p{number}.h5" for number in range(1, 130))]
@@ -112,7 +112,7 @@ def test_only_distinct_words_are_counted():
         with h5py.File(path) as file:
             check(file["bias"].dtype == np.int8, file["bias"].dtype)
             check(np.array_equal(file["bias"], [0, 1] * 65), "the numbers of two words")
-        # More than an int8 counts are whole numbers all the same, and the words are in their order.
+        # More words than an int8 can number get 64-bit numbers, in their order.
         names = [f"{number}.txt" for number in range(130)]
         for name in names:
             with open(os.path.join(folder, name), "w") as file:
@@ -124,7 +124,7 @@ def test_only_distinct_words_are_counted():
             check(np.array_equal(file["text"], range(130)), "their numbers")
 
 
-def test_the_table_quotes_what_it_must():
+def test_the_table_quotes_words_with_commas_and_quotes():
     names = ["a,b.txt", 'say "c".txt', "d.txt"]
     with Folder() as folder:
         for name in names:

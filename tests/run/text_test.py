@@ -9,7 +9,7 @@ from runs import Folder, check, popflow, run_all
 
 
 def text_of(folder, name, length, seed=1):
-    """Letters of very different frequencies."""
+    """Writes a text with letters of very different frequencies and returns its path."""
     letters = "etaoinshrdlu ,.;:!?"
     weights = [1 / (i + 1) for i in range(len(letters))]
     path = os.path.join(folder, name)
@@ -19,13 +19,13 @@ def text_of(folder, name, length, seed=1):
 
 
 def said(*words, folder):
-    """Standard error on one line."""
+    """Runs the program and returns its standard error on one line."""
     ended = popflow("run", *words, "--t-end", 1, "--saves", 2, "--force", "-o", "run.h5", folder=folder,
                     code=0)
     return " ".join(ended.err.split())
 
 
-def test_what_is_kept_of_a_text_is_said():
+def test_a_message_says_how_much_of_a_text_is_kept():
     with Folder() as folder:
         path = text_of(folder, "long.txt", 40000)
         with open(path) as file:
@@ -40,7 +40,7 @@ def test_what_is_kept_of_a_text_is_said():
         check("(other)" not in err, err)
 
 
-def test_a_text_too_short_to_tell_anything_is_said_to_be():
+def test_a_warning_says_that_a_text_is_too_short():
     with Folder() as folder:
         path = text_of(folder, "short.txt", 60)
         err = said("scb", "--text", path, folder=folder)

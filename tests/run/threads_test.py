@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""How many threads the program takes when it is not told."""
+"""Number of threads that the program takes by default."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import subprocess
 
 
 def threads(*before):
-    """Threads of a run that is started by way of `before`."""
+    """Returns the number of threads of a run started through the command `before`."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         subprocess.run([*before, BINARY, "run", "markov", "--t-end", "1", "-o", path], check=True,

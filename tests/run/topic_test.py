@@ -38,7 +38,7 @@ def test_combinations_are_refused_with_the_reason():
     refused((*direct, "--value-init", "zero"), 2, "--value-init zero", "unstable manifold")
     refused((*direct, "--value-init", "optimum"), 2, "--value-init optimum", "unstable manifold")
     refused((*direct, "--init-scale", 0), 2, "--init-scale 0", "unstable manifold")
-    # As good as on it: rounding in W, which grows to 1/v, would outweigh such a difference.
+    # So close to the manifold, rounding in W, which grows to 1/v, would outweigh the difference.
     for scale in ("1e-17", "-1e-17", "9e-14", "-9e-14"):
         refused((*direct, f"--init-scale={scale}"), 2, f"--init-scale {scale}",
                 "unstable manifold", "rounding")
@@ -55,7 +55,7 @@ def test_combinations_are_refused_with_the_reason():
 
 
 def test_the_sign_of_the_smallest_start_decides():
-    """Just above the refused sizes, all settings agree on a run's end."""
+    """Just above the refused sizes, all tolerances give the same end."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         for scale, own, topic in (("4e-13", 5.65, 0.03), ("-4e-13", 0.0054, 2.92)):
@@ -70,7 +70,7 @@ def test_the_sign_of_the_smallest_start_decides():
                     check(np.isclose(found, expected, rtol=0.02), f"{scale} {rtol} {name}: {found}")
 
 
-def test_what_has_no_effect_is_accepted():
+def test_options_without_effect_are_accepted():
     with Folder() as folder:
         def run(name, *args):
             path = os.path.join(folder, name)
@@ -81,7 +81,7 @@ def test_what_has_no_effect_is_accepted():
         other = run("2.h5", "--train", "value", "--parameterization", "direct",
                     "--document-length", 7)
         check_equal(value, other, free_groups=("provenance", "restart", "parameters"))
-        # The same word and the rest of the topic are one where a topic is one word.
+        # If each topic has one word, the same word is all of its topic.
         run("3.h5", "--words-per-topic", 1, "--parameterization", "direct", "--value-init", "zero")
         run("4.h5", "--keep-prob", 0.9, "--random-prob", 0.1)
         run("5.h5", "--mask-prob", 1, "--keep-prob", 0, "--random-prob", 0)
@@ -111,11 +111,11 @@ def test_problem_files():
                 found = start(out, name)
                 check(np.isclose(found, expected, rtol=1e-15), f"{name}: {found}")
             check(np.array_equal(start(out, "key_block"), block), "key_block")
-            # W_K and W_Q that differ, again from the run's own file.
+            # Different W_K and W_Q are also read from the run's own file.
             again = os.path.join(folder, "again.h5")
             popflow("run", "topic", "--t-end", 5, "--problem", out, "-o", again, "--force", code=0)
             check_equal(out, again, free_groups=("provenance", "restart", "parameters"))
-            # And from the end of it, with a start that is in no table.
+            # A run also continues from its end, and that file reproduces it.
             on = os.path.join(folder, "on.h5")
             popflow("run", "topic", "--t-end", 5, "--problem", out, "--init-from", out, "-o", on,
                     "--force", code=0)
@@ -131,7 +131,7 @@ def test_problem_files():
         run()
 
 
-def test_logits_start_where_an_option_or_a_file_says():
+def test_logits_start_at_the_values_of_an_option_or_a_file():
     option = "--init-logit-same-word"
     direct = (*SMALL, "--parameterization", "direct")
     with Folder() as folder:
@@ -149,7 +149,7 @@ def test_logits_start_where_an_option_or_a_file_says():
         out = run("run.h5", *direct, option, 1.5)
         check(start(out, "logit_same_word") == 1.5 and said(out) == 1.5, "the option's start")
         check(start(out, "logit_same_topic") == 0, "another logit's start")
-        # A file that says where it starts, alone and beside the same option.
+        # A file with a start is read alone and together with the same option.
         again = run("again.h5", *direct, "--problem", out)
         check(said(again) == 1.5, f"its own file says {said(again)}")
         same(out, again)
@@ -163,7 +163,8 @@ def test_logits_start_where_an_option_or_a_file_says():
         popflow("resume", on, "--t-end", 70, code=0)
         check(start(on, "logit_same_word") == end and said(on) == end, "after resuming")
 
-        # In full matrices, and on from there, where no number is the logit's.
+        # In full matrices no single number is the logit's, so the option is refused with a matrix
+        # start.
         sgd = ("--mode", "sgd", "--learning-rate", 0.5, "--batch-size", 4, "--document-length", 30)
         full = run("full.h5", *direct, *sgd, option, 1.5)
         check(np.allclose(np.diag(read(full, "Lambda")[0, 0])[1:], 1.5, rtol=1e-15), "Lambda")
@@ -195,7 +196,7 @@ def test_wrong_problem_files_are_named():
         bad("--topics 5", "disagrees", "4", code=2, args=("--topics", 5),
             attributes={"topics": 4}, value_mask=0.0)
         bad("holds no dataset", P=np.eye(2))
-        # A start on the unstable manifold, by a file.
+        # A problem file with a start on the unstable manifold.
         problem(path, value_same_word=0.1, value_same_topic=0.1 + 1e-16)
         refused(("--problem", path, "--parameterization", "direct"), 3, path, "unstable manifold")
 
@@ -205,14 +206,14 @@ def test_a_start_from_another_variant_is_refused():
         path = os.path.join(folder, "run.h5")
         popflow("run", "topic", *SMALL, "--t-end", 5, "-o", path, code=0)
         refused((*SMALL, "--train", "value", "--init-from", path), 3, path, "another shape")
-        # Its data serve any variant, with a word on what is not used.
+        # The data of the file serve any variant; a note says which values are not used.
         out = os.path.join(folder, "value.h5")
         ended = popflow("run", "topic", "--problem", path, "--train", "value", "-o", out, code=0)
         check("key_within" in ended.err + ended.out, ended.err)
         check(attribute(out, "topics", "parameters") == 4, "topics")
 
 
-def test_pages_have_what_is_recorded():
+def test_the_page_names_all_recorded_fields():
     page = popflow("systems", "topic", code=0).out
     for word in ("key_block", "embedding_within", "logit_mask_mask", "stage1_end", "stage2_start",
                  "2303.04245", "value_norm_optimum"):
@@ -261,7 +262,7 @@ def test_a_start_of_matrices_makes_a_flow_of_matrices():
                 check(np.isclose(start(out, "value_mask"), np.mean(given["W_V"][1:, 0])), "mask")
             again = run("again.h5", "--problem", out)
             check_equal(out, again, free_groups=("provenance", "restart", "parameters"))
-            # On from its end; and that again, as a problem.
+            # The run continues from its end, and that file reproduces it.
             on = run("on.h5", "--problem", out, "--init-from", out)
             last = run("last.h5", "--problem", on)
             check_equal(on, last, free_groups=("provenance", "restart", "parameters"),
@@ -286,12 +287,12 @@ def test_noisy_modes_take_the_same_starts():
         for name in ("loss", "norm_key", "attention_same_word"):
             check(np.isclose(read(full, name)[0, 0], start(flow, name), rtol=1e-12), name)
         check(np.all(read(full, "W_V")[0, :, 0] == 0), "row 0 moved")
-        # A symmetric start is kept as its numbers: the file serves the flow as well.
+        # A symmetric start is stored as numbers, so the file also serves the flow.
         check_equal(flow, run("flow2.h5", "--problem", full, "--init-scale", 0.3),
                     free_groups=("provenance", "restart", "parameters"))
         check_equal(full, run("sgd2.h5", *sgd, "--problem", full, "--init-scale", 0.3),
                     free_groups=("provenance", "restart", "parameters"))
-        # On from the flow's end with noise, and on from that without.
+        # A noisy run continues from the flow's end, and a flow from the noisy run's end.
         on = run("on.h5", *sgd, "--init-from", flow)
         check(np.isclose(read(on, "value_same_word")[0, 0], read(flow, "value_same_word")[-1],
                          rtol=1e-12), "where it starts")
@@ -319,7 +320,7 @@ def test_sampled_runs_do_not_depend_on_threads_or_each_other():
             check(not np.array_equal(read(three, name)[0], read(three, name)[1]), "two runs are one")
 
 
-def test_what_full_matrices_refuse():
+def test_refusals_of_full_matrices():
     sgd = ("--mode", "sgd")
     refused((*sgd, "--topics", 20, "--topics-per-document", 10), 2, "--topics 20", "184756",
             "100000")
