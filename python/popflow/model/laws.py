@@ -92,8 +92,8 @@ def finite(*arrays: Any, probability: Any = None, sampling: str = "replacement")
                          "have a row for each sample")
     weight = as_symbol(np.ones(rows[0]) if probability is None else probability)
     if weight.shape != (rows[0],):
-        raise ModelError(f"the probability of finite() is {told(weight.shape)}; there are "
-                         f"{rows[0]} samples")
+        raise ModelError(f"the probability of finite() has the shape {told(weight.shape)}; it "
+                         f"must be a vector of {rows[0]}, one for each sample")
     if weight.op == "constant":
         for i, value in enumerate(weight.value):
             if not value >= 0 or not np.isfinite(value):

@@ -85,9 +85,9 @@ class Symbol:
         try:
             places = np.arange(self.size).reshape(self.shape)[key]
         except IndexError as error:
-            raise ModelError(f"{self.label}[{key}]: {error}; its shape is {told(self.shape)}"
-                             ) from None
-        return taken(self, places, f"{enclosed(self)}[{key}]")
+            raise ModelError(f"{self.label}[{key_in_words(key)}]: {error}; its shape is "
+                             f"{told(self.shape)}") from None
+        return taken(self, places, f"{enclosed(self)}[{key_in_words(key)}]")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise ModelError(f"{self.label} cannot be changed in place; build a new array, for example "
@@ -270,6 +270,16 @@ def in_order(roots: Sequence[Symbol]) -> list[Symbol]:
 def told(shape: Sequence[int]) -> str:
     """A shape in words."""
     return " x ".join(map(str, shape)) if shape else "a scalar"
+
+
+def key_in_words(key: Any) -> str:
+    """Key of an index as it is written between brackets: `:, 0` for (slice(None), 0)."""
+    if isinstance(key, tuple) and key:
+        return ", ".join(map(key_in_words, key))
+    if isinstance(key, slice):
+        ends = [key.start, key.stop] if key.step is None else [key.start, key.stop, key.step]
+        return ":".join("" if end is None else str(end) for end in ends)
+    return "..." if key is Ellipsis else str(key)
 
 
 def enclosed(symbol: Symbol) -> str:
