@@ -12,7 +12,7 @@ def said(*words, code, folder=None):
     return " ".join(popflow(*words, code=code, folder=folder).err.split())
 
 
-def test_help_is_a_command_too():
+def test_help_is_a_command():
     check(popflow("help", code=0).out == popflow("--help", code=0).out, "help")
     for words in (["run"], ["run", "scb"], ["info"], ["experiments"]):
         check(popflow("help", *words, code=0).out == popflow(*words, "--help", code=0).out, words)
@@ -51,7 +51,7 @@ def test_warnings_name_the_file():
         check("warning: blown.h5: " in err, err)
 
 
-def test_what_is_read_is_not_replaced():
+def test_an_input_file_is_not_replaced():
     with Folder() as folder:
         for name in ("a.h5", "b.h5"):
             popflow("run", "markov", "--mode", "sgd", "--steps", 2, "-o", name, folder=folder, code=0)
@@ -81,15 +81,17 @@ def test_what_is_read_is_not_replaced():
         check(before == after, "a file was replaced")
 
 
-def test_what_is_said_never_gets_into_files():
-    """A file that is opened takes the lowest free descriptor, that of a closed standard stream."""
+def test_messages_never_get_into_files():
+    """An opened file takes the lowest free descriptor, which may be that of a closed standard
+    stream."""
     with Folder() as folder:
         for command in ("run markov --t-end 1", "sweep markov --over w0=-1,1 --t-end 1 --progress always",
                         "compare markov --t-end 1 --runs 2", "run markov --mode sgd --runs 3 --steps 9"):
             for streams in (">&-", "2>&-", "<&- >&- 2>&-"):
                 shell = f'"{BINARY}" {command} -o a.h5 --force {streams}'
                 code = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True).returncode
-                # What could not be said is a failure; what could not be warned of is none.
+                # Output that cannot be written is a failure; a warning that cannot be written is
+                # not.
                 check(code == (0 if streams == "2>&-" else 5), f"{shell} ended with {code}")
                 popflow("info", "a.h5", folder=folder, code=0)
 
@@ -102,12 +104,12 @@ def test_a_limit_of_file_sizes_is_a_failed_write():
         check(ended.returncode == 5 and "standard output can't be written" in ended.stderr, ended)
 
 
-def test_an_option_of_run_is_not_taken_for_a_slip():
+def test_an_option_of_run_is_not_taken_for_a_typing_error():
     for words in (["compare", "markov", "--method", "rk4"], ["sweep", "markov", "--first-run", 3]):
         check("only 'run' has this option" in said(*words, code=2), words)
 
 
-def test_an_end_between_two_steps_is_said():
+def test_an_end_between_two_steps_is_reported():
     with Folder() as folder:
         for words in (["run"], ["compare", "--rungs", "flow,sgd"]):
             for rate, end, rounded in ((10, 1, 10), (0.3, 1, 0.9), (0.1, 1, None)):
@@ -118,7 +120,7 @@ def test_an_end_between_two_steps_is_said():
                 check((told in err) == (rounded is not None), err)
 
 
-def test_a_refusal_says_what_is_allowed_and_nothing_else():
+def test_a_refusal_says_only_what_is_allowed():
     with Folder() as folder:
         for words, allowed, other in (
                 (["verify", "markov", "--method", "foo"], "rk4, euler", "heun"),
@@ -128,7 +130,7 @@ def test_a_refusal_says_what_is_allowed_and_nothing_else():
                 (["verify", "linear-attention", "--init-scale", 1e-320], "give --t-end", "FAILS")):
             told = popflow(*words, folder=folder, code=2).err
             check(allowed in told and other not in told, told)
-        # The default end is too late for a number, but none is asked for.
+        # The default end would overflow, but --t-end or --steps replaces it.
         for end in (["--t-end", 1], ["--mode", "sgd", "--steps", 10]):
             popflow("run", "linear-attention", "--init-scale", 1e-320, *end, "--dry-run",
                     folder=folder, code=0)

@@ -23,7 +23,7 @@ def dry(*words, folder, **more):
 
 
 def options(ended):
-    """The options as a dry run shows them."""
+    """Returns the options that a dry run shows."""
     return dict(line.split(" = ", 1) for line in ended.out.splitlines() if " = " in line)
 
 
@@ -33,7 +33,7 @@ def refused(*words, folder, code, said):
         check(part in ended.err, f"{words}: {ended.err}")
 
 
-def test_the_command_line_displaces_an_alternative():
+def test_the_command_line_replaces_an_alternative_option():
     with Folder() as folder:
         write(folder, "mine.txt", PANGRAM * 20)
         counted = write(folder, "counts.cfg", f"counts = {KJV}\ncontext-length = 50\n")
@@ -56,7 +56,7 @@ def test_the_command_line_displaces_an_alternative():
         check(found["steps"] == "20" and found["saves"] == "201", found)
 
 
-def test_two_that_exclude_each_other_say_where_they_are():
+def test_a_message_says_where_conflicting_options_stand():
     with Folder() as folder:
         write(folder, "mine.txt", PANGRAM)
         refused("run", "scb", "--text", "mine.txt", "--counts", KJV, folder=folder, code=2,
@@ -126,7 +126,7 @@ def test_experiments_are_found_by_name():
         check("scb-valley" in popflow("experiments", "scb-vally", folder=folder, code=2).err, "near")
         found = options(dry("run", "--config", "scb-two-stages", folder=folder, code=0))
         check(found["counts"] == KJV, "its files are found from its own folder")
-        # ... and so are those along an axis.
+        # Files along an axis are found from the configuration's folder too.
         os.mkdir(os.path.join(folder, "sub"))
         write(folder, "sub/a,b.txt", "abracadabra" * 20)
         write(folder, "sub/sweep.cfg", "over = text=a\\,b.txt\nt-end = 1\n")
@@ -134,7 +134,7 @@ def test_experiments_are_found_by_name():
                 code=0)
         refused("run", "--config", "scb-two-stage", folder=folder, code=3,
                 said=("did you mean 'scb-two-stages'",))
-        # A file of that name goes first.
+        # A file with an experiment's name takes precedence.
         write(folder, "markov-onegin", "system = markov\np = 0.111\n")
         found = options(dry("run", "--config", "markov-onegin", folder=folder, code=0))
         check(found["p"] == "0.111", found)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""Ensembles of noisy runs: what their files hold, and that a run's numbers depend only on its
-seed and its number."""
+"""Ensembles of noisy runs: contents of their files. The numbers of a run depend only on its seed
+and its number."""
 
 import os
 import random
@@ -29,7 +29,7 @@ FREE = {"free_attributes": ("threads", "config", "output", "force"), "slots": Fa
 
 
 def run(folder, name, *args, code=0):
-    """A small run, in which `args` go before SMALL."""
+    """Makes a small run; `args` override SMALL."""
     path = os.path.join(folder, name + ".h5")
     small = [word for option in SMALL.items() if option[0] not in args for word in option]
     popflow("run", "scb", *small, *args, "-o", path, "--force", code=code)
@@ -38,7 +38,7 @@ def run(folder, name, *args, code=0):
 
 
 def test_the_second_modified_equation_is_of_second_order_at_its_default_step():
-    """Without noise the run ends as gradient descent does, up to about a third of eta squared."""
+    """Without noise the run ends like gradient descent, up to about a third of eta squared."""
     args = ["markov", "--bias", "free", "--p", .2, "--q", .3, "--e0", .9, "--w0", .5, "--b0", .3, "--mode",
             "sde", "--noise", "isotropic", "--noise-scale", 0, "--t-end", 8, "--saves", 2]
     with Folder() as folder:
@@ -55,7 +55,7 @@ def test_the_second_modified_equation_is_of_second_order_at_its_default_step():
         check(np.all(np.abs(orders - 2) < 0.1), f"orders {orders} of {apart}")
 
 
-def test_threads_change_no_bit():
+def test_the_number_of_threads_changes_no_bit():
     with Folder() as folder:
         for name, args in MODES.items():
             paths = [run(folder, f"{name}{threads}", *args, "--runs", runs, "--threads", threads)
@@ -136,13 +136,14 @@ def test_divergence_is_reported_run_by_run():
 
 
 def numbers_of_table(said, observable):
-    """The last: mean, std, least, most, runs of an observable in a summary."""
+    """Returns the numbers of an observable's last save in a summary: mean, std, least, most,
+    runs."""
     row = next(line for line in said.splitlines() if line.split()[:1] == [observable])
     return row.split()[2:]
 
 
 def test_events_of_runs_that_diverged_later_are_stored_but_not_counted():
-    # Steps a little too long for stage 2: some runs are boosted and diverge afterwards.
+    # Steps are a little too long for stage 2: some runs are boosted and diverge later.
     args = ["scb", "--mode", "sgd", "--vocab-size", 4, "--context-length", 30, "--batch-size", 64,
             "--schedule", "two-stage", "--stage1-time", 2, "--learning-rate", 0.05, "--t-end", 4,
             "--saves", 5, "--runs", 16]
@@ -249,7 +250,7 @@ def test_extended_ensembles_keep_the_ends_of_runs_that_diverged():
         check_equal(short, longer, free_attributes=("output", "force"), slots=False)
 
 
-def test_runs_at_a_limit_are_told_of_whatever_became_of_the_others():
+def test_runs_at_a_limit_are_reported_beside_diverged_runs():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         ended = popflow("run", "linear-attention", "--mode", "sgd", "--learning-rate", 1, "--batch-size",

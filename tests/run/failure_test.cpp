@@ -1,5 +1,5 @@
-// If an exception of the System ends a run, the file says so, and the run can be resumed when the
-// System is corrected.
+// If an exception of the system ends a run, the file says so, and the run can be resumed once the
+// system is corrected.
 
 #include <iostream>
 #include <sstream>
@@ -16,7 +16,7 @@
 namespace popflow::test {
 namespace {
 
-/// x' = -rate x, whose right-hand side throws from t = 0.5 on where the rate is `broken`.
+/// System x' = -rate x whose right-hand side throws from t = 0.5 on if the rate equals `broken`.
 Catalogue broken_at(double broken) {
   const FunctionSystem system = {.name = "broken",
                                  .title = "decay",
@@ -39,7 +39,7 @@ Catalogue broken_at(double broken) {
   return Catalogue(std::vector<CatalogueRow>{system});
 }
 
-/// Exit code of a program with this system.
+/// Runs the program with these systems and returns its exit code.
 int program(const Catalogue& catalogue, std::vector<std::string> words) {
   words.insert(words.begin(), "popflow");
   std::vector<char*> argv;
@@ -59,7 +59,7 @@ std::string attribute(const std::string& path, const std::string& name) {
   return DataFile(path).text_attribute("", name).value_or("none");
 }
 
-TEST_CASE("a file says which exception of its system ended it, and is resumed", "[fast][run]") {
+TEST_CASE("a file records the exception that ended its run, and can be resumed", "[fast][run]") {
   const ScratchFolder folder;
   const Catalogue broken = broken_at(2), sound = broken_at(0);
   const auto check = [&](const std::string& kind, const std::vector<std::string>& words,

@@ -26,7 +26,7 @@ def table(path):
     return list(csv.DictReader(io.StringIO(popflow("info", path, "--csv", code=0).out)))
 
 
-def test_runs_of_an_ensemble_that_have_not_come_equally_far():
+def test_info_counts_runs_with_different_numbers_of_saves():
     with Folder() as folder:
         path = run(folder, "markov", "--mode", "sgd", "--runs", 5, "--t-end", 2, "--saves", 9)
         check("t = 2 of 2, 9 of 9 saves" in info(path), info(path))
@@ -74,7 +74,7 @@ def test_several_files_have_a_line_each():
               popflow("info", *names, "--json", folder=folder, code=2).err, "--json")
 
 
-def test_shards_that_cannot_be_are_refused_and_many_missing_ones_counted():
+def test_impossible_shards_are_refused_and_missing_shards_counted():
     with Folder() as folder:
         popflow("sweep", "markov", "--over", "w0=-1:1:4", "--t-end", 1, "--shard", "2/4", "-o",
                 "good.h5", folder=folder, code=0)
@@ -124,12 +124,12 @@ def test_an_extension_does_not_list_its_times():
         check("save-at 1,2" in info(few) and "values)" not in info(few), "a short list is shown")
 
 
-def test_a_single_save_has_no_first():
+def test_a_single_save_has_no_first_value():
     with Folder() as folder:
         for ensemble in ([], ["--mode", "sgd", "--runs", 3]):
             path = run(folder, "markov", "--t-end", 2, "--saves", 1, *ensemble)
             check("first" not in info(path) and "last" in info(path), info(path))
-            # The change of what stays constant has no beginning either.
+            # The drift of a conserved quantity needs a start too.
             check("invariant's drift" not in info(path), info(path))
             check("first" in info(run(folder, "markov", "--t-end", 2, "--saves", 2, *ensemble)), "two")
 
@@ -145,7 +145,7 @@ def test_a_first_record_that_is_not_the_start_is_not_called_first():
         check("at t = 2: mean" in said and f"{mean:.6g}" in said, said)
 
 
-def test_the_start_that_an_ensemble_gives_is_told():
+def test_a_message_names_the_start_that_an_ensemble_provides():
     with Folder() as folder:
         ensemble = ["run", "markov", "--mode", "sgd", "--runs", 3, "--t-end", 2]
         popflow(*ensemble, "-o", "a.h5", folder=folder, code=0)
@@ -156,7 +156,7 @@ def test_the_start_that_an_ensemble_gives_is_told():
         check("a.h5 has 3 runs; the start is the end of its first run" in said, said)
 
 
-def test_an_end_that_is_no_number_is_asked_for():
+def test_a_default_end_beyond_all_numbers_is_refused():
     with Folder() as folder:
         words = ["run", "linear-attention", "--eigenvalues", 1e-300, "-o", "a.h5"]
         said = popflow(*words, folder=folder, code=2).err
@@ -164,7 +164,7 @@ def test_an_end_that_is_no_number_is_asked_for():
         popflow(*words, "--t-end", 1, folder=folder, code=0)
 
 
-def test_csv_tells_outcome_and_parameters():
+def test_csv_contains_outcome_and_parameters():
     with Folder() as folder:
         rows = table(run(folder, "markov", "--p", 0.3, "--t-end", 200, "--saves", 3))
         check(len(rows) == 3 and {row["outcome"] for row in rows} == {"global"}, rows)
@@ -197,7 +197,7 @@ def test_csv_of_a_comparison():
         check({row["run"] for row in rows if row["rung"] == "sde"} == set("0123"), "runs")
 
 
-def test_runs_that_stopped_early_are_told_where():
+def test_info_shows_where_runs_stopped_early():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--mode", "sgd", "--learning-rate", 0.1, "--t-end", 20, "--saves", 11,
@@ -208,7 +208,7 @@ def test_runs_that_stopped_early_are_told_where():
         check(times == [0, 2, 3], times)
 
 
-def test_a_value_stands_beside_its_name():
+def test_values_are_shown_beside_their_names():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--p", 0.5769843214110731, "--q", 0.8280737043, "--e0", 0.8123456789,

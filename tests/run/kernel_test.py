@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""--kernel: lanes or single trajectories, and the record of the choice."""
+"""--kernel: SIMD lanes or single trajectories, and the record of the choice."""
 
 import os
 
@@ -15,7 +15,7 @@ def kernel(path):
     return attribute(path, "kernel", "parameters")
 
 
-def test_runs_with_noise_have_the_same_bits_either_way():
+def test_noisy_runs_have_the_same_bits_with_every_kernel():
     for bias in ("optimal", "free"):
         with Folder() as folder:
             runs_either_way(folder, "--bias", bias)
@@ -29,7 +29,7 @@ def runs_either_way(folder, *words):
     check([kernel(path) for path in paths] == ["lanes", "scalar", "lanes"], "what is recorded")
     for path in paths[1:]:
         check_same_data(paths[0], path)
-    # A part of the ensemble, whose runs have other neighbours.
+    # A part of the ensemble has other neighbours in lanes.
     popflow("run", "markov", *NOISY, *words, "--runs", 3, "--first-run", 14, "--t-end", 20, "--saves", 4,
             "--state", "all", "-o", "part.h5", folder=folder, code=0)
     whole, part = datasets(paths[0]), datasets(os.path.join(folder, "part.h5"))
@@ -59,7 +59,7 @@ def test_flows_of_a_sweep_take_lanes_and_agree_with_the_steppers():
             check(np.allclose(one[name], two[name], rtol=1e-6, atol=1e-8, equal_nan=True), name)
         for name in ("status", "outcome"):
             check(np.array_equal(one[name], two[name]), name)
-        # A grid whose cells have other neighbours.
+        # A smaller grid has other neighbours in lanes.
         popflow("sweep", "markov", "--over", "w0=.9,-1.9", "--over", "e0=1,.5,0", "--t-end", 40,
                 "--rtol", 1e-10, "--atol", 1e-12, "-o", "few.h5", folder=folder, code=0)
         few = datasets(os.path.join(folder, "few.h5"))
@@ -98,7 +98,7 @@ def test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates():
             check(run["loss"][-1] == lanes["loss"][6], "the bits of a cell")
 
 
-def test_cells_of_several_sizes_take_lanes_with_those_of_their_own():
+def test_cells_of_several_sizes_share_lanes_with_cells_of_their_size():
     few = ["--start", "gaussian", "--t-end", 12, "--rtol", 1e-10, "--atol", 1e-12]
     # Eight layers are too many for lanes.
     over = ["--over", "problem-seed=1:20:20", "--over", "layers=2,8,1,3"]
@@ -122,7 +122,8 @@ def test_cells_of_several_sizes_take_lanes_with_those_of_their_own():
 
 def test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates():
     few = ["--activation", "nonlinear", "--rtol", 1e-10, "--atol", 1e-12]
-    # Of each temperature one softmax, one with a minimum of the entropy, one too large, one in full.
+    # For each temperature: one softmax, one with a minimum of the entropy, one too large for lanes,
+    # one in full coordinates.
     over = ["--over", "temperature=1.5:4:20", "--over", "k:attention=softmax,exp,exp,linear",
             "--over", "k:tokens=10,10,33,10", "--over", "k:coordinates=reduced,reduced,reduced,full"]
     with Folder() as folder:
@@ -145,7 +146,7 @@ def test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates():
             check(run["events/time"][1] == lanes["time_of_entropy_minimum"][0, 1], "and of its event")
 
 
-def test_a_problem_file_tells_whether_there_are_lanes():
+def test_a_problem_file_determines_whether_there_are_lanes():
     with Folder() as folder:
         paths = [os.path.join(folder, name) for name in ("few.h5", "many.h5")]
         for path, tokens in zip(paths, (30, 40)):
@@ -157,12 +158,12 @@ def test_a_problem_file_tells_whether_there_are_lanes():
         for path, found in zip(paths, (True, False)):
             command = " ".join(command_of(sweep, f"problem={path},init=.1"))
             check(("--kernel lanes" in command) == found, f"the command of {path}: {command}")
-        # One that cannot be read any more tells no sizes.
+        # A file that can no longer be read gives no sizes.
         os.remove(paths[0])
         command_of(sweep, f"problem={paths[0]},init=.1")
 
 
-def test_a_single_flow_takes_the_steppers_unless_told():
+def test_a_single_flow_uses_lanes_only_on_request():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 30, "-o", "run.h5", folder=folder, code=0)
         check(kernel(os.path.join(folder, "run.h5")) == "scalar", "a single flow")
@@ -174,7 +175,7 @@ def test_a_single_flow_takes_the_steppers_unless_told():
             check(np.allclose(one["events/time"], two["events/time"], rtol=1e-6), "the event")
 
 
-def test_where_there_are_no_lanes():
+def test_lanes_are_refused_where_they_do_not_exist():
     check_refused("run", {
         ("scb", "--kernel", "lanes"):
             "--kernel lanes: no SIMD lanes exist for the flow of scb (lanes exist only in --coordinates signal); use auto",

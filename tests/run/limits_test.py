@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""Limits of memory, threads, descriptors and disk: each command ends with a sentence and the right
-exit code, or copes; it loses nothing, and never hangs or crashes."""
+"""Limits of memory, threads, descriptors and disk: each command succeeds, or ends with a sentence
+and the right exit code. It loses no data, and neither hangs nor crashes."""
 
 import os
 import resource
@@ -11,7 +11,7 @@ import subprocess
 from kills import FAULTS, OUTPUT, Case, Undisturbed, command, equal, fresh
 from runs import BINARY, Folder, Skipped, check, popflow, run_all, sanitized
 
-LONGEST = 60  # seconds until a command is taken to hang
+LONGEST = 60  # seconds after which a command counts as hanging
 ENSEMBLE = "run markov --mode sgd --batch-size 16 --steps 200 --saves 6 --state all --threads 4"
 SWEEP = "sweep markov --over w0=-1:1:8 --over e0=.1:1:5 --t-end 20 --threads 4"
 CASES = {
@@ -32,10 +32,10 @@ CASES = {
 
 
 def limited(words, folder, what, most, **surroundings):
-    """Runs the program with a limit of the system; its exit code and errors."""
+    """Runs the program under a resource limit; returns its exit code and errors."""
     def limit():
         resource.setrlimit(what, (most, most))
-        # The sentence is wanted, not a core file.
+        # Only the message matters, so no core file is written.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         ended = subprocess.run([BINARY, *words], cwd=folder, capture_output=True, text=True,
@@ -47,7 +47,8 @@ def limited(words, folder, what, most, **surroundings):
 
 
 def check_case(name, limits, codes, what=None, says=None, **surroundings):
-    """Runs a case under each limit, and then without. `says`: words one of which an error has."""
+    """Runs a case under each limit, and then without. `says` has words, one of which an error must
+    contain."""
     case = CASES[name]
     if case.undisturbed is None:
         case.undisturbed = Undisturbed(case)
@@ -77,7 +78,8 @@ def check_case(name, limits, codes, what=None, says=None, **surroundings):
 # ---- disk
 
 def files_of(name):
-    """Sizes of files: too small for the first bytes, for the structure, for the last bytes."""
+    """Returns limits on file sizes: too small for the first bytes, the structure, or the last
+    bytes."""
     case = CASES[name]
     if case.undisturbed is None:
         case.undisturbed = Undisturbed(case)
@@ -85,12 +87,12 @@ def files_of(name):
     return (0, 1000, size // 3, size - 1000)
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost():
+def test_a_full_disk_is_reported_and_loses_no_data():
     for name in CASES:
         check_case(name, files_of(name), (5,), resource.RLIMIT_FSIZE, ("cannot write", "too large"))
 
 
-def test_a_full_device_is_told():
+def test_a_full_device_is_reported():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 1, "--saves", 5, "-o", "a.h5", folder=folder, code=0)
         for words in (["info", "a.h5"], ["info", "a.h5", "--csv"], ["systems"], ["--help"],
@@ -110,7 +112,7 @@ def check_threads(name):
                                             "POPFLOW_FAULT": f"threads {most}"})
 
 
-def test_commands_cope_with_fewer_threads():
+def test_commands_work_with_fewer_threads():
     for name in CASES:
         check_threads(name)
 
@@ -122,7 +124,7 @@ def check_descriptors(name):
                ("Too many open files", "too many open files", "descriptor"))
 
 
-def test_few_descriptors_are_told():
+def test_too_few_descriptors_are_reported():
     for name in CASES:
         check_descriptors(name)
 
@@ -130,7 +132,7 @@ def test_few_descriptors_are_told():
 # ---- memory
 
 def least_memory():
-    """The least address space, in bytes, with which the program says its version."""
+    """Returns the least address space, in bytes, in which the program can print its version."""
     for megabytes in range(8, 400, 2):
         code, _ = limited(["--version"], None, resource.RLIMIT_AS, megabytes << 20)
         if code == 0:
@@ -138,7 +140,7 @@ def least_memory():
     raise Skipped("the program needs more address space than is tried")
 
 
-def test_little_memory_is_told():
+def test_too_little_memory_is_reported():
     if sanitized():
         raise Skipped("sanitizers take the whole address space")
     least = least_memory()
@@ -147,10 +149,10 @@ def test_little_memory_is_told():
                    resource.RLIMIT_AS, ("memory",))
 
 
-# ---- what a command leaves behind
+# ---- processes and files left by a command
 
 def python_below(process):
-    """The Python that a process starts, once it runs."""
+    """Returns the process of the Python that a process starts, once it runs."""
     children = f"/proc/{process.pid}/task/{process.pid}/children"
     while process.poll() is None:
         with open(children) as file:
@@ -159,7 +161,7 @@ def python_below(process):
                     with open(f"/proc/{child}/comm") as name:
                         if name.read().startswith("python"):
                             return child
-                except OSError:  # it has ended
+                except OSError:  # the child has ended
                     pass
     return None
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Files made of other files: errors of the inputs are found before an output exists."""
+"""Files made from other files: errors of the inputs are found before an output exists."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ def other_type(name):
     return change
 
 
-def test_a_variable_that_is_missing_is_blamed_on_the_file_that_lacks_it():
+def test_a_message_names_the_file_that_lacks_a_variable():
     with Folder() as folder:
         part = made(folder, "part", "run", "markov", *NOISY, "--first-run", 0, "--state", "ends")
         for name in ("gradient_norm", "e"):
@@ -82,7 +82,7 @@ def test_a_second_name_of_a_dataset_is_refused():
         check_refused(["compare", "--from", f"flow={wrong},sgd={sgd}"], out, wrong, "no 'loss'")
 
 
-def test_restart_data_that_are_not_intact_are_refused():
+def test_damaged_restart_data_are_refused():
     with Folder() as folder:
         part = made(folder, "part", "run", "markov", *NOISY, "--first-run", 4, "--state", "ends")
 
@@ -93,7 +93,7 @@ def test_restart_data_that_are_not_intact_are_refused():
             return damage
 
         check_refused(["merge", copied(part, change(True))], part, "run 1 has no checkpoint with a correct checksum")
-        # One of the two options is enough.
+        # One intact restart slot is enough.
         popflow("merge", copied(part, change(False)), "-o", part, "--force", code=0)
 
 
@@ -105,11 +105,13 @@ def paths_of(path):
 
 
 def check_each(path, command, out):
-    """Removes each object of a file: the output can be read, or the file is refused by name."""
+    """Removes each object of a file: either the output can be read, or the file is refused by
+    name."""
     outcomes = {0: 0, 3: 0}
     first = contents(out)
     names = paths_of(path)
-    if sanitized():  # A command takes seconds: every eighth object, and one that must be there.
+    # Commands take seconds under sanitizers: test every eighth object, and one that must exist.
+    if sanitized():
         names = sorted({"parameters", *names[::8]})
     for name in names:
         wrong = copied(path, deleted(name))
@@ -127,7 +129,7 @@ def check_each(path, command, out):
     print(f"  {outcomes}")
 
 
-def test_whatever_is_missing_the_output_can_be_read_or_stays():
+def test_files_with_missing_objects_give_a_readable_output_or_none():
     with Folder() as folder:
         part = made(folder, "part", "run", "markov", *NOISY, "--first-run", 0, "--state", "ends")
         out = os.path.join(folder, "out.h5")

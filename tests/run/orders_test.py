@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 # label: slow
-"""popflow compare --learning-rates tells orders of clear errors, also where one has no error."""
+"""popflow compare --learning-rates finds orders of significant errors, also if one standard error
+is 0."""
 
 from runs import Folder, check, h5py, popflow, run_all
 
-# One step is all at the largest learning rate, and signal_A has one value after it.
+# At the largest learning rate the run is a single step, after which signal_A has the same value in
+# all runs.
 COARSE = ["--vocab-size", 3, "--context-length", 3, "--sparsity", 1, "--problem-seed", 2,
           "--transition-concentration", 0.3, "--rungs", "flow,sgd", "--learning-rates", "0.4,0.2,0.1",
           "--batch-size", 1, "--t-end", 0.4, "--saves", 2, "--runs", 20000]
 
 
-def test_an_order_though_one_standard_error_is_zero():
+def test_an_order_is_fitted_if_one_standard_error_is_zero():
     with Folder() as folder:
         told = popflow("compare", "scb", *COARSE, "-o", "orders.h5", folder=folder, code=0).out
         with h5py.File(f"{folder}/orders.h5") as file:
@@ -20,7 +22,7 @@ def test_an_order_though_one_standard_error_is_zero():
             check((abs(errors) > 4 * widths).all(), (errors, widths))
             words = of["signal_A_mean_fit"].attrs["flag_meanings"].split()
             check(words[of["signal_A_mean_fit"][0]] == "fitted", told)
-            # The flow's error against SGD is of first order.
+            # The flow's error against SGD has order 1.
             low, high = of["signal_A_mean_order_low"][0], of["signal_A_mean_order_high"][0]
             check(low < 1 < high and high - low < 1.5, (low, high))
             check(abs(of["signal_A_mean_order"][0] - 1) < 0.4, of["signal_A_mean_order"][0])

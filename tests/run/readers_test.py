@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Every kind of run's file is read by all readers."""
+"""All readers can read every kind of run's file."""
 
 import os
 import pathlib

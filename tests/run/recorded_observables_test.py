@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Files with some of the observables alone (--record-observables loss,e): runs, sweeps and
-comparisons, what reads them, and what is wrong with a list of names."""
+"""Files with some of the observables (--record-observables loss,e): runs, sweeps and comparisons,
+commands that read them, and wrong lists of names."""
 
 import os
 
@@ -45,7 +45,7 @@ def test_a_file_has_the_observables_asked_for_in_the_systems_order():
             == names,
             "all",
         )
-        # The config in the file, a resumed run and a part of an ensemble keep the choice.
+        # The file's configuration, a resumed run and a part of an ensemble keep the choice.
         popflow("resume", some, "--t-end", 30, code=0)
         longer = run(
             folder,
@@ -64,7 +64,7 @@ def test_a_file_has_the_observables_asked_for_in_the_systems_order():
             check("excess_loss" not in file, "a resumed run records more")
 
 
-def test_what_reads_such_files():
+def test_commands_read_files_with_some_observables():
     with Folder() as folder:
         path = run(folder, "markov", *MARKOV, "--record-observables", "prob_0to1")
         check("prob_0to1" in popflow("plot", path, code=0).out, "plot")
@@ -86,7 +86,7 @@ def test_what_reads_such_files():
             code=2,
         ).err
         check("--figure shows 'loss'" in said, said)
-        # A condition may be on what is left out.
+        # A condition may use an observable that is not recorded.
         path = run(
             folder,
             "markov",
@@ -126,7 +126,7 @@ def test_sweeps_and_merges_keep_the_choice():
             "sweep", "markov", "--over", "record-observables=loss,e", folder=folder, code=2
         ).err
         check("cannot be swept" in said, said)
-        # Parts with other observables do not belong together.
+        # Parts with different observables cannot be merged.
         parts = [
             run(
                 folder,
@@ -182,7 +182,7 @@ def test_comparisons_of_some_observables():
             "--force",
             code=0,
         )
-        # Files that record different ones.
+        # Files may record different observables.
         flow = run(
             folder, "markov", *MARKOV, "--record-observables", "loss,prob_0to1", name="flow.h5"
         )
@@ -221,7 +221,7 @@ def test_comparisons_of_some_observables():
         check("no observable in common" in said, said)
 
 
-def test_what_is_wrong_with_a_list_is_said():
+def test_wrong_lists_are_refused_with_the_reason():
     cases = {
         "los": "did you mean loss?",
         "loss,nothing": "'nothing', which markov does not have",
@@ -234,7 +234,7 @@ def test_what_is_wrong_with_a_list_is_said():
     }
     with Folder() as folder:
         check_values_refused("--record-observables", cases, folder)
-        # Blanks are left alone.
+        # Blanks around names are allowed.
         popflow(
             "run",
             "markov",

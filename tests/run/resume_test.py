@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""A run that is interrupted or killed and then resumed ends in the file of an uninterrupted one."""
+"""A run that is interrupted or killed and then resumed ends with the file of an uninterrupted
+run."""
 
 import fcntl
 import os
@@ -17,7 +18,7 @@ FULL = ["--vocab-size", 15, "--context-length", 2000, "--threads", 1]
 SMALL = ["--vocab-size", 12, "--context-length", 100000, "--coordinates", "support",
          "--threads", 1]
 EVERY = ["--saves", 41, "--checkpoint-every", 0]
-# Each long enough to be cut somewhere.
+# Each run is long enough to be interrupted.
 VARIANTS = {
     "dopri5": FULL + ["--rtol", 1e-10],
     "verner8": FULL + ["--method", "verner8", "--state", "ends"],
@@ -55,7 +56,7 @@ def options(name):
 
 
 def whole_run(name, folder):
-    """Makes the uninterrupted run; seconds of processors that it takes."""
+    """Makes the uninterrupted run; returns the processor seconds that it takes."""
     began = worked()
     popflow(*options(name), folder=folder, code=CODES.get(name, 0))
     return worked() - began
@@ -78,7 +79,7 @@ def test_interrupted_runs():
             os.mkdir(whole)
             length = whole_run(name, whole)
             interrupted = 0
-            for attempt in range(20):  # a machine may be so fast that the signal comes too late
+            for attempt in range(20):  # on a fast machine the signal may come too late
                 if attempt >= 2 and interrupted:
                     break
                 shutil.rmtree(cuts, ignore_errors=True)
@@ -91,15 +92,15 @@ def test_interrupted_runs():
                 if attribute(path, "status") == "interrupted":
                     interrupted += 1
                     check(code == (130 if by == signal.SIGINT else 143), f"{name}: code {code}")
-                    # Once more, somewhere on the rest of the way.
+                    # Interrupt once more on the rest of the way.
                     cut(["resume", "run.h5"], cuts, random.uniform(0.02, 0.5) * length)
                 finish(name, cuts)
                 check_equal(path, os.path.join(whole, "run.h5"))
             check(interrupted > 0, f"{name}: no run was interrupted in {length:.2f} s")
 
 
-def test_an_interrupted_run_tells_what_has_happened_until_then():
-    """In a file of one save at the end, the events and steps before it."""
+def test_an_interrupted_run_records_events_and_steps_so_far():
+    """The file has only one save at the end, but records earlier events and steps."""
     with Folder() as folder:
         words = ["run", "deep-linear", "--layers", 11, "--saves", 2, "-o", "a.h5"]
         cut(words, folder, 1.5, signal.SIGINT)
@@ -111,7 +112,8 @@ def test_an_interrupted_run_tells_what_has_happened_until_then():
 
 
 def check_counted_saves(path, whole, readers=True):
-    """Every save that is counted is that of the uninterrupted run, and every reader reads it."""
+    """Checks that every counted save equals the uninterrupted run's, and that every reader reads
+    it."""
     with h5py.File(path, "r") as file, h5py.File(whole, "r") as expected:
         done = int(file["saves_done"][()])
         for name in file:
@@ -135,14 +137,15 @@ def kill_and_resume(name, kills):
         for kill in range(kills):
             shutil.rmtree(killed, ignore_errors=True)
             os.mkdir(killed)
-            # A third during creation, a third anywhere, a third around the end.
+            # One third of the kills come during creation, one third anywhere, one third around the
+            # end.
             window = ((0, 0.3), (0, 1), (0.85, 1.1))[kill % 3]
             cut(options(name), killed, random.uniform(*window) * length, signal.SIGKILL)
             path = os.path.join(killed, "run.h5")
             if not os.path.exists(path):
                 continue
             check_counted_saves(path, expected, readers=kill % 3 == 2)
-            if kill % 2:  # and once more while it is resumed
+            if kill % 2:  # kill once more during resuming
                 cut(["resume", "run.h5"], killed, random.uniform(0, 1) * length, signal.SIGKILL)
                 check_counted_saves(path, expected, readers=kill % 3 == 1)
             finish(name, killed)
@@ -163,7 +166,7 @@ def test_killed_run_that_stops_early():
 
 
 def test_runs_killed_before_and_after_their_first_save():
-    """A resumed run does not group runs in the same lanes: another number of threads makes other
+    """A resumed run groups runs into other lanes; another number of threads also changes the
     groups."""
     args = ["markov", "--mode", "sde", "--learning-rate", ".1", "--saves", 3, "--t-end", 30000, "--runs",
             60]
@@ -184,7 +187,7 @@ def test_runs_killed_before_and_after_their_first_save():
 
 
 def test_killed_at_each_of_the_last_writes():
-    """The window while the file is closed is short: write by write."""
+    """Closing the file takes a short time, so the test kills at each single write."""
     for name in ("steady", "dopri5"):
         args = ["run", "scb", "--coordinates", "signal", "--threads", 1, "-o", "run.h5",
                 "--saves", 5, "--checkpoint-every", 0]
@@ -230,8 +233,8 @@ def warnings(said):
     return [line for line in said.splitlines() if "warning" in line]
 
 
-def test_resume_says_what_the_run_did():
-    """Also where nothing is left to do; that is no failure."""
+def test_resume_repeats_the_warnings_of_a_finished_run():
+    """Resuming a finished run is no failure."""
     noisy = ["run", "markov", "--mode", "sde", "--noise", "isotropic", "--t-end", 20, "--runs", 4]
     limit = ["--max-steps", 20, "--rungs", "flow,sde", "--runs", 2, "--t-end", 1]
     for args, code, sentence in (
@@ -250,7 +253,7 @@ def test_resume_says_what_the_run_did():
 
 
 def extended(first, longer, ends, **free):
-    """A run that is extended to each of `ends` equals the run `longer`."""
+    """Checks that a run extended to each of `ends` equals the run `longer`."""
     with Folder() as folder:
         path, other = os.path.join(folder, "run.h5"), os.path.join(folder, "other")
         os.mkdir(other)
@@ -283,7 +286,7 @@ def test_extended_runs_equal_longer_ones():
     at = small + ["--save-at", "1,2.5,7"]
     extended(at + ["--t-end", 10], small + ["--save-at", "1,2.5,7,10", "--t-end", 33], [33],
              free_attributes=("save-at", "config"))
-    # Not on the grid: the file says itself how it is had again, in its text for --config.
+    # If the old end is not on the grid, the file's own configuration describes its save times.
     extended(small + ["--t-end", 20, "--saves", 11],
              small + ["--save-at", "0,2,4,6,8,10,12,14,16,18,20,22,24", "--t-end", 25], [25],
              free_attributes=("save-at", "config", "spacing", "spacing_step"))
@@ -310,7 +313,7 @@ def test_extended_run_keeps_its_spacing():
             check(np.array_equal(a["loss"], b["loss"]), "its own configuration gives other numbers")
 
 
-def test_unfinished_runs_are_extended_too():
+def test_unfinished_runs_can_be_extended():
     with Folder() as folder:
         cuts, whole = os.path.join(folder, "cut"), os.path.join(folder, "whole")
         os.mkdir(cuts)
@@ -347,7 +350,7 @@ def contents(path):
         return file.read()
 
 
-def test_a_file_that_cannot_be_extended_stays_as_it_is():
+def test_a_file_that_cannot_be_extended_is_unchanged():
     def transposed(file):
         kept = file["loss"][()]
         del file["loss"]
@@ -374,7 +377,7 @@ def test_a_file_that_cannot_be_extended_stays_as_it_is():
         for words in (flow, sgd):
             for change, sentence in said.items():
                 if words is flow and change is transposed:
-                    continue  # it has one dimension
+                    continue  # the flow's loss has only one dimension
                 popflow("run", "scb", "--vocab-size", 3, "--context-length", 6, *words, "--saves", 4,
                         "-o", path, "--force", "--quiet", code=0)
                 with h5py.File(path, "r+") as file:
@@ -410,7 +413,7 @@ def test_a_kill_while_extending_leaves_an_intact_file():
 
 def test_two_processes_never_write_one_file():
     with Folder() as folder:
-        # Long enough: each of the others waits half a second before it gives up.
+        # The run must be long, since each other command waits half a second before it gives up.
         args = ["run", "scb", *FULL, "--method", "rk4", "--dt", 0.002, "-o", "run.h5", "--saves", 3]
         process = start(*args, folder=folder)
         path = os.path.join(folder, "run.h5")
@@ -421,7 +424,7 @@ def test_two_processes_never_write_one_file():
         check("another process" in done.err, done.err)
         done = popflow("run", "scb", "-o", "run.h5", "--force", folder=folder, code=5)
         check("another process" in done.err, done.err)
-        # Readers may look all the same, also those that respect locks.
+        # Readers have access, also those that respect locks.
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         popflow("info", "run.h5", folder=folder, code=0)

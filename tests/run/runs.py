@@ -1,4 +1,4 @@
-"""Running the program, and comparing the files it writes. For the tests in this folder."""
+"""Runs the program and compares the files it writes, for the tests in this folder."""
 
 import ctypes
 import math
@@ -16,22 +16,23 @@ BINARY = os.environ["POPFLOW_BINARY"]
 
 
 class Skipped(Exception):
-    """A test cannot be made here; the message says why."""
+    """Raised by a test that cannot run here; the message says why."""
 
 
 def must_not_skip():
-    """In continuous integration everything is there that scripts/setup installs."""
+    """Returns whether skipping is forbidden: continuous integration has everything that
+    scripts/setup installs."""
     return os.environ.get("CI") == "true" or bool(os.environ.get("POPFLOW_NO_SKIPS"))
 
 
 def skip_file(reason):
-    """Ends a file of tests that lacks a package, with the code that CTest takes for "skipped"."""
+    """Ends a test file that lacks a package, with the exit code that CTest takes for "skipped"."""
     print(f"skipped: {reason}")
     sys.exit(1 if must_not_skip() else 77)
 
 
 def need(program):
-    """Skips a test that lacks a program of a package that scripts/setup installs."""
+    """Skips a test if a program of a package that scripts/setup installs is missing."""
     if shutil.which(program) is None:
         check(not must_not_skip(), f"{program} is missing")
         raise Skipped(f"{program} is missing")
@@ -44,17 +45,17 @@ try:
 except ImportError as missing:
     skip_file(missing)
 
-# Seconds after which a program counts as hanging. On a busy machine, under the sanitizers, one
-# second of work may take a minute.
+# Seconds after which a program counts as hanging. On a busy machine with sanitizers one second of
+# work may take a minute.
 PATIENCE = 300
 
-# What may differ between an interrupted run and an uninterrupted one.
+# Groups and attributes that may differ between an interrupted run and an uninterrupted one.
 FREE_GROUPS = ("provenance", "restart")
 FREE_ATTRIBUTES = ("history",)
 
 
 class Folder:
-    """A new empty folder, removed at the end."""
+    """New empty folder, removed at the end."""
 
     def __enter__(self):
         self.path = tempfile.mkdtemp(prefix="popflow-test-")
@@ -65,15 +66,15 @@ class Folder:
 
 
 class Ended:
-    """How a program ended: `code` is the exit code, negative for a signal."""
+    """Exit code (negative for a signal) and output of a program."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
 
 
 def check_values_refused(option, cases, folder):
-    """Each value of an option is refused by all commands, in a sentence that names the option
-    and has a part given in `cases`, before a file is made."""
+    """Checks that all commands refuse each value of an option before a file is made. The sentence
+    must name the option and contain a part given in `cases`."""
     for command in ("run", "sweep", "compare"):
         for value, part in cases.items():
             said = popflow(command, "markov", option, value, folder=folder, code=2).err
@@ -82,14 +83,16 @@ def check_values_refused(option, cases, folder):
 
 
 def sanitized():
-    """Was the program built with sanitizers, which keep freed memory and are slow?"""
+    """Returns whether the program was built with sanitizers, which keep freed memory and are
+    slow."""
     with open(BINARY, "rb") as file:
         program = file.read()
     return b"__asan_init" in program or b"__tsan_init" in program
 
 
 def has_mpi():
-    """A shared MPI is named in the program, which loads it where it is a rank; others are linked."""
+    """Returns whether the program was built with MPI: linked, or named in the program, which loads
+    a shared MPI on a rank."""
     with open(BINARY, "rb") as program:
         named = b"libmpi" in program.read()
     linked = subprocess.run(["ldd", BINARY], capture_output=True, text=True).stdout
@@ -97,23 +100,24 @@ def has_mpi():
 
 
 def shorter(length):
-    """A run's length, or under sanitizers a fifth of it: they look at each step, and the numbers of
-    long runs are the release build's to check."""
+    """Returns a run's length, or a fifth of it under sanitizers. Sanitizers check each step; the
+    release build checks the numbers of long runs."""
     return length / 5 if sanitized() else length
 
 
 def systems():
-    """The names of the systems that the program offers."""
+    """Returns the names of the program's systems."""
     return [line.split()[0] for line in popflow("systems", code=0).out.splitlines()]
 
 
 def examples(name="examples.txt"):
-    """(system, options that make the problem, other options), as in dynamics/*/examples.txt."""
+    """Yields (system, options that define the problem, other options) from
+    dynamics/*/examples.txt."""
     source = os.environ["POPFLOW_SOURCE_DIR"]
     for system in systems():
         path = os.path.join(source, "tests", "dynamics", system, name)
         if name != "examples.txt" and not os.path.exists(path):
-            continue  # no noisy mode yet
+            continue  # this system has no noisy mode yet
         with open(path) as lines:
             for line in lines:
                 if line.strip() and not line.startswith("#"):
@@ -124,8 +128,8 @@ def examples(name="examples.txt"):
 
 
 def same_problem(system, words, path):
-    """Options that give the problem of the run in a file: the file, where the system reads one, else
-    the `words` that made it."""
+    """Returns options that give the problem of the run in a file: the file if the system reads
+    problem files, otherwise the `words` that made it."""
     reads = "Problem file (--problem" in popflow("systems", system, code=0).out
     return ["--problem", path] if reads else words
 
@@ -149,7 +153,7 @@ def popflow(*args, folder=None, code=None, timeout=PATIENCE, input=None, **surro
 
 
 def doing(process):
-    """What the threads of a process wait for, and the ticks that they have used of processors."""
+    """Describes what the threads of a process wait for, and the processor ticks that they used."""
     lines = []
     for thread in sorted(os.listdir(f"/proc/{process}/task")):
         told = {}
@@ -170,21 +174,21 @@ def start(*args, folder=None):
                             stderr=subprocess.PIPE, text=True)
 
 
-# ---- Moments of a program that runs. They are states of its file or of the process: how long a
-# program takes to get there depends on what else the machine does.
+# ---- Moments of a running program. They are states of its file or of the process, since the time
+# to reach them depends on the machine's load.
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def hear_hangups():
-    """Under nohup hanging up is ignored, and what is ignored is inherited: not by a program that
-    begins with this."""
+    """Makes the program hear hangups. nohup ignores them, and programs inherit this unless they
+    begin with this call."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def until(condition, process, ended="it ended too early"):
-    """Waits until a condition holds; False if the process ends first, or a failure with a sentence
-    (`ended`)."""
+    """Waits until a condition holds. If the process ends first it returns False, or fails with the
+    sentence `ended`."""
     while not condition():
         if process.poll() is not None:
             if condition():
@@ -196,12 +200,12 @@ def until(condition, process, ended="it ended too early"):
 
 
 def until_there(path, process):
-    """Waits for a file that a process is to make."""
+    """Waits for a file that a process makes."""
     until(lambda: os.path.exists(path), process, "it ended without its file")
 
 
 def used(process):
-    """Seconds of processors that a process has used; infinite if it has ended."""
+    """Returns the processor seconds that a process has used; infinite if it has ended."""
     clock = ctypes.c_int()
     if LIBC.clock_getcpuclockid(process.pid, ctypes.byref(clock)) != 0:
         return math.inf
@@ -212,30 +216,31 @@ def used(process):
 
 
 def until_used(process, seconds):
-    """Waits until a process has used this much of processors, or has ended: True if it lives."""
+    """Waits until a process has used this many processor seconds, or has ended. Returns whether it
+    still runs."""
     return until(lambda: used(process) >= seconds, process, None)
 
 
 def until_recorded(path, process, count, name="saves_done"):
-    """Waits until the numbers of a dataset (None: that may not be there yet) come to `count`."""
+    """Waits until the sum of a dataset's numbers reaches `count`; the dataset may not exist yet."""
     def reached():
         try:
             with h5py.File(path, "r", locking=False) as file:
                 return np.sum(file[name][()] > 0 if name == "status" else file[name][()]) >= count
         except OSError:
-            return False  # not there yet
+            return False  # the file does not exist yet
     until(reached, process)
 
 
 def worked():
-    """Seconds of processors that the programs have used that have ended."""
+    """Returns the processor seconds used by all programs that have ended."""
     times = resource.getrusage(resource.RUSAGE_CHILDREN)
     return times.ru_utime + times.ru_stime
 
 
 def cut(args, folder, after, by=signal.SIGINT):
-    """Starts a run and sends it a signal when it has used so many seconds of processors; its exit
-    code."""
+    """Starts a run and sends it a signal after it has used `after` processor seconds. Returns its
+    exit code."""
     process = start(*args, folder=folder)
     if until_used(process, after):
         process.send_signal(by)
@@ -249,7 +254,7 @@ def check(condition, message):
 
 
 def check_refused(command, said):
-    """Each list of words is refused with its sentence, and leaves no file."""
+    """Checks that each list of words is refused with its sentence and leaves no file."""
     with Folder() as folder:
         for args, sentence in said.items():
             ended = popflow(command, *args, folder=folder, code=2)
@@ -262,7 +267,7 @@ def plain(value):
 
 
 def same(a, b):
-    """Bit-for-bit equality, a NaN being equal to a NaN."""
+    """Returns whether values are equal bit for bit; all NaNs are equal."""
     a, b = np.asarray(plain(a)), np.asarray(plain(b))
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
@@ -292,7 +297,7 @@ def contents(file, free_attributes=(), free_groups=FREE_GROUPS):
 
 
 def last_slot(file):
-    """The newest restart slot."""
+    """Returns the newest restart slot."""
     restart = file["restart"]
     slot = int(np.argmax(restart["sequence"][()]))
     names = [name for name in restart if name not in ("sequence", "checksum")]
@@ -309,7 +314,7 @@ def first_difference(a, b):
 
 
 def difference(path, other, free_attributes=(), free_groups=FREE_GROUPS, slots=True):
-    """The first thing in which two files differ; None if they are equal."""
+    """Returns the first difference between two files; None if they are equal."""
     with h5py.File(path, "r") as a, h5py.File(other, "r") as b:
         one = contents(a, free_attributes, free_groups)
         two = contents(b, free_attributes, free_groups)
@@ -337,9 +342,9 @@ def attribute(path, name, group="/"):
 
 
 def run_all():
-    """Runs the test functions of the file that was started, or those whose names contain all words
-    of the command line; says which fails, and exits: with 77, which CTest takes for "skipped", if one
-    was skipped and none failed."""
+    """Runs the test functions of the started file, or those whose names contain all words of the
+    command line. Prints failures and exits with 77, which CTest takes for "skipped", if one was
+    skipped and none failed."""
     random.seed(20240607)
     failed = skipped = 0
     for name, test in list(vars(sys.modules["__main__"]).items()):
@@ -351,7 +356,7 @@ def run_all():
         except Skipped as reason:
             skipped += 1
             verdict = f"skipped: {reason}"
-        except Exception as problem:  # whatever it is, it is the finding
+        except Exception as problem:  # any exception is a finding
             failed += 1
             verdict = f"FAILED: {type(problem).__name__}: {problem}"
         print(f"{name} ({time.monotonic() - began:.1f} s): {verdict}", flush=True)

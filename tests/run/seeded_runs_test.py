@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: slow
-"""Runs from fixed seeds, of all systems and modes, end at the numbers in data/reference/seeded-runs.json,
-on every Debian. With --write in the command line, that file is written anew."""
+"""Runs of all systems and modes from fixed seeds end at the numbers in
+data/reference/seeded-runs.json, on every Debian. The argument --write writes that file anew."""
 
 import json
 import os
@@ -10,14 +10,14 @@ import sys
 from runs import Folder, check, examples, h5py, np, popflow, run_all
 
 REFERENCE = os.path.join(os.environ["POPFLOW_SOURCE_DIR"], "data", "reference", "seeded-runs.json")
-# Elementary functions of the C library differ in the last bit from release to release, and where steps
-# are chosen by an error that is itself a difference, runs follow. Sums of a hundred roundings stay far
-# below this.
+# Elementary functions of the C library differ in the last bit between releases. Runs follow these
+# differences if an error estimate, itself a difference, chooses their steps. A sum of a hundred
+# roundings stays far below this bound.
 RELATIVE = 1e-12
 
 
 def ends(system, problem, others):
-    """The last values of a run's observables, by name."""
+    """Returns the last values of a run's observables by name."""
     with Folder() as folder:
         popflow("run", system, *problem, *others, "--saves", 3, "--save-spacing", "linear",
                 "--quiet", "-o", "run.h5", folder=folder, code=0)
@@ -37,14 +37,14 @@ def all_ends():
 def differences(words, found, expected):
     check(list(found) == list(expected), f"{words}: the observables are {list(found)}")
     for name, values in expected.items():
-        # An observable that is 0 but for rounding has no digits.
+        # An observable that is 0 up to rounding has no significant digits.
         scale = np.maximum(np.abs(values), 1e-3)
         off = np.max(np.abs(np.array(found[name]) - values) / scale)
         if not off <= RELATIVE and not np.array_equal(found[name], values, equal_nan=True):
             yield f"{words}: {name} is {found[name]}, not {values} ({off:.1e})"
 
 
-def test_ends_are_those_of_the_reference():
+def test_ends_agree_with_the_reference():
     with open(REFERENCE) as file:
         expected = json.load(file)
     found = all_ends()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""The sharpness and its threshold in files: all modes and rules, sweeps, comparisons, resuming;
-descent of a deep linear network on either side of the threshold; and what is refused."""
+"""The sharpness and its threshold in files: all modes and rules, sweeps, comparisons and resuming;
+descent of a deep linear network on both sides of the threshold; refusals."""
 
 import os
 
@@ -59,7 +59,7 @@ def test_every_mode_and_rule_has_its_threshold():
                     np.allclose(threshold, limit() / 0.02, rtol=1e-12),
                     f"{rule} {mode}: {threshold}",
                 )
-        # The schedule, steps of SVAG, and gradient descent as Euler's method.
+        # Thresholds with a schedule, with SVAG's steps, and for gradient descent as Euler's method.
         path, _ = run(
             folder,
             *SMALL,
@@ -104,7 +104,7 @@ def test_descent_converges_below_the_threshold_and_not_above():
                 )
 
 
-def test_coordinates():
+def test_sharpness_in_reduced_coordinates():
     with Folder() as folder:
         words = [
             "scb",
@@ -125,7 +125,7 @@ def test_coordinates():
             path, ended = run(folder, *words, "--coordinates", coordinates)
             said = " ".join((ended.err + ended.out).split())
             check("reduced coordinates only" in said, said)
-            # Directions of a subspace.
+            # Reduced coordinates see only directions of a subspace.
             check(
                 np.all(read(path, "sharpness") <= read(full, "sharpness") * (1 + 1e-5)),
                 f"{coordinates}: {read(path, 'sharpness')}, {read(full, 'sharpness')}",
@@ -216,7 +216,7 @@ def test_sweeps_comparisons_and_resumed_runs():
         popflow("resume", path, "--t-end", 2, code=0)
         longer, _ = run(folder, "markov", "--t-end", 2, "--saves", 5, name="longer.h5")
         check(np.array_equal(read(path, "sharpness"), read(longer, "sharpness")), "an extended run")
-        # A condition on it, a figure of it, and a choice beside it.
+        # A condition on the sharpness, a figure of it, and a choice of observables beside it.
         path, _ = run(
             folder,
             "markov",
@@ -234,7 +234,7 @@ def test_sweeps_comparisons_and_resumed_runs():
         popflow("plot", path, "--observable", "sharpness", code=0)
 
 
-def test_what_is_refused():
+def test_refusals():
     with Folder() as folder:
         for words, part in (
             (["joma"], "only along gradient flow"),

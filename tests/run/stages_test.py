@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Runs in two stages, in all modes: file contents, resuming, and transfer."""
+"""Runs in two stages in all modes: file contents, resuming, and transfer."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def events_of(file, run):
 
 
 def rounded(A, V, share):
-    """The end after the algorithm's post-processing."""
+    """Returns A and V after the algorithm's rounding and normalisation."""
     bound = share * np.maximum(A.sum(axis=0), 0)
     A = np.where((A >= bound) & (A > 0), A, 0)
     sums = A.sum(axis=0)
@@ -92,7 +92,7 @@ def test_files_record_the_stages():
             check("two stages: no l1 until signal_V signal_A = 0.5" in done.err, done.err)
 
 
-def test_a_run_extended_across_the_switch_equals_the_longer_one():
+def test_a_run_extended_across_the_switch_equals_a_longer_run():
     for name, mode in MODES.items():
         with Folder() as folder:
             args = [*SMALL, *mode, "--stage1-time", 3.01, "--threshold", 0.1, "--plateau-time", 2.5,
@@ -146,7 +146,7 @@ def test_the_file_alone_reproduces_the_run():
         check_equal(path, again)
 
 
-def test_a_start_goes_on_in_the_stage_where_its_run_ended():
+def test_a_start_continues_in_the_stage_where_its_run_ended():
     with Folder() as folder:
         for name, mode in (("flow", []), ("support", ["--coordinates", "support"]),
                            ("sgd", ["--mode", "sgd", "--batch-size", 64]),
@@ -170,7 +170,7 @@ def test_a_start_goes_on_in_the_stage_where_its_run_ended():
                     check(np.allclose(now, last, rtol=1e-13, atol=1e-15), f"{name}: {field} jumps")
             if noisy:
                 continue
-            # The plateau's span goes on, too.
+            # The time since the last check of the plateau continues too.
             whole, _ = run(folder, name + "-whole", *words, "--t-end", 400)
             with h5py.File(whole) as file:
                 plateau = events_of(file, 0)["plateau"]
@@ -183,7 +183,7 @@ def test_a_start_goes_on_in_the_stage_where_its_run_ended():
             check("rests there from the start" in done.err, done.err)
             with h5py.File(rests) as file:
                 check(np.all(file["stage"][()] == 3), f"{name}: does not rest")
-            if name == "flow":  # where P is another, the loss has no plateau yet
+            if name == "flow":  # with another P the loss has no plateau yet
                 other, _ = run(folder, "other", *words, "--problem-seed", 3, "--init-from", next_, "--t-end", 5)
                 with h5py.File(other) as file:
                     check(np.all(file["stage"][()] == 2), "it rests on another problem's plateau")
@@ -197,7 +197,7 @@ def test_transfer_reports_its_correlation():
         stages, _ = run(folder, "stages", *before, "--schedule", "two-stage", "--l1", 0.01,
                         "--plateau-time", 0)
         for source in (flow, ensemble, stages):
-            # Another P, mu, context length and other positions.
+            # The new problem has another P, mu and context length, and other positions.
             path, done = run(folder, "transfer-" + os.path.basename(os.path.dirname(source)),
                              *SMALL, "--sparsity", 3, "--mode", "sgd", "--init-from", source,
                              "--init-mix", 0.6, "--t-end", 3, "--saves", 4)
@@ -208,7 +208,8 @@ def test_transfer_reports_its_correlation():
                         check(abs(V.sum(axis=0)[0] - 1) > 1e-3, "it has slid along the valley")
                         V = V / V.sum(axis=0)
                 else:
-                    V = old["alpha_V"][-1] * old["problem/P"][()]  # and what adds nothing
+                    # plus a term that contributes nothing
+                    V = old["alpha_V"][-1] * old["problem/P"][()]
                 P, mu = file["problem/P"][()], file["problem/mu"][()]
                 sigma = np.diag(mu) - np.outer(mu, mu)
                 expected = np.trace(V.T @ P @ sigma) / np.trace(P.T @ P @ sigma)
@@ -219,13 +220,13 @@ def test_transfer_reports_its_correlation():
                 check(np.allclose(file["problem/V0"][()].sum(axis=0), 1, atol=1e-12), "1'V0")
             check("transfer_correlation" in done.out, done.out)
             check("tr(V'P Sigma)/K_P" in done.err, done.err)
-            # It stays known when the run continues without the file it came from.
+            # A resumed run keeps the correlation without the file it came from.
             popflow("resume", path, "--t-end", 4, code=0)
             check(attribute(path, "transfer_correlation") == stored, "the resumed file")
 
 
 def test_a_long_context_stays_finite():
-    # The sums relax at a rate of 2e4, far beyond what a raw splitting step of 0.05 could take.
+    # The sums relax at a rate of 2e4, far too fast for an unmodified splitting step of 0.05.
     with Folder() as folder:
         for name, solver in (("exact", []),
                              ("split", ["--l1-solver", "splitting", "--dt", 0.05])):
@@ -238,8 +239,8 @@ def test_a_long_context_stays_finite():
                 check(file["final/distance_Q_after"][()] < 1e-12, "the end")
 
 
-def test_a_flow_with_l1_does_not_depend_on_its_records():
-    # The end is that of an independent integration (data/reference/scb-l1.txt).
+def test_a_flow_with_l1_does_not_depend_on_its_save_times():
+    # The expected end is that of an independent integration (data/reference/scb-l1.txt).
     options = ["--vocab-size", 10, "--context-length", 5000, "--coordinates", "support",
                "--schedule", "two-stage", "--plateau-time", 0, "--l1", 1e-4, "--t-end", 50]
     with Folder() as folder:
@@ -259,9 +260,10 @@ def test_a_flow_with_l1_does_not_depend_on_its_records():
                               f"{method}, {saves} saves: {item}, not {expected}")
 
 
-def test_many_different_weights_are_split_adaptively():
+def test_many_different_weights_use_adaptive_splitting():
     if sanitized():
-        return  # it is the size that makes the choice, and tests of the active set see the same code
+        # only a large problem selects this solver, and tests of the active set cover the same code
+        return
     with Folder() as folder:
         size = ["--vocab-size", 2, "--context-length", 60000]
         noisy, _ = run(folder, "noisy", *size, "--mode", "sde", "--noise", "isotropic",
@@ -325,7 +327,7 @@ def test_a_transfer_of_negative_correlation_does_not_reach_stage_2():
             check(np.all(file["stage"][()] == 1) and file["signal_V"][-1] < 0, "-P and -Q")
 
 
-def test_what_is_refused_leaves_no_file():
+def test_refused_runs_leave_no_file():
     with Folder() as folder:
         for args, words in (
                 (["--attention", "softmax"], "--attention linear"),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Runs that stop early, and which saves hold what."""
+"""Runs that stop early, and the contents of their saves."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from runs import (PATIENCE, Folder, attribute, check, h5py, np, popflow, run_all
                   until_there, until_used)
 
 SMALL = ["--vocab-size", 5, "--context-length", 30]
-# The explicit step is too long for the flow.
+# The explicit step is too long for the flow, which diverges.
 DIVERGES = SMALL + ["--method", "euler", "--dt", 5, "--t-end", 4000]
 
 
@@ -63,7 +63,8 @@ def test_divergence():
 
 
 def test_small_starts_become_steady():
-    # The scale follows the start, so that the tolerance would lie below the rounding of the state.
+    # The scale follows the start; otherwise the tolerance would lie below the rounding of the
+    # state.
     starts = {
         "markov": ["--p", 0.2, "--q", 0.3, "--e0", 1e-6, "--w0", -1e-6, "--t-end", 1e5],
         "linear-attention": ["--init-scale", 1e-5, "--t-end", 1e9],
@@ -77,7 +78,7 @@ def test_small_starts_become_steady():
 
 
 def test_the_fast_phase_of_bulirsch_stoer_ends_in_time():
-    # 25.787 by the other methods, and by this one at --rtol 1e-10.
+    # The other methods give 25.787, and so does this one at --rtol 1e-10.
     with Folder() as folder:
         for rtol in (1e-3, 1e-4):
             path = run(folder, "--method", "bulirsch_stoer", "--rtol", rtol, "--saves", 2)
@@ -86,7 +87,7 @@ def test_the_fast_phase_of_bulirsch_stoer_ends_in_time():
             check(abs(end / 25.787 - 1) < 0.01, f"--rtol {rtol}: fast_phase_end at {end}")
 
 
-def test_the_longest_step():
+def test_the_maximum_step_size():
     with Folder() as folder:
         config = os.path.join(folder, "short.cfg")
         with open(config, "w") as file:
@@ -105,7 +106,7 @@ def test_the_longest_step():
         check(np.array_equal(by_option, by_file), "a configuration says the same")
         run(folder, *plan)
         check(np.max(steps()[0]) > 0.25, "without it steps are longer")
-        # A run that is extended keeps to it.
+        # An extended run keeps the maximum.
         run(folder, *SMALL, "--t-end", 50, "--saves", 3, "--max-step", 0.25)
         popflow("resume", path, "--t-end", 100, code=0)
         extended, values = steps()
@@ -113,10 +114,10 @@ def test_the_longest_step():
         check(np.array_equal(values, by_option), "an extended run has other values")
 
 
-def test_divergence_where_the_last_save_was():
+def test_divergence_right_after_a_save():
     with Folder() as folder:
-        # Here no step leads on from a save: there is nothing to add to it. (Rounding sets off the
-        # instability, so another machine may come a step further.)
+        # No step succeeds after the last save, so no record is added. (Rounding starts the
+        # instability, so another machine may get one step further.)
         path = run(folder, *DIVERGES[:-1], 2000, "--saves", 41, code=4)
         with h5py.File(path, "r") as file:
             done = int(file["saves_done"][()])
@@ -148,7 +149,7 @@ def test_steady():
         with h5py.File(path, "r") as file:
             done = int(file["saves_done"][()])
             check(file["excess_loss"][done - 1] < 1e-8, "steady away from the minimum")
-        # Off by default.
+        # Runs do not stop at steady states by default.
         path = run(folder, *args[:-2])
         check(attribute(path, "status") == "complete" and stop < 20000, "stopped unasked")
 
@@ -177,7 +178,7 @@ def test_the_plateau_at_the_start_is_not_steady():
                       "events")
 
 
-def test_a_stop_where_nothing_was_done_yet():
+def test_a_stop_before_the_first_save():
     with Folder() as folder:
         path = run(folder, *SMALL, "--max-steps", 1, "--t-end", 10, "--saves", 1, code=6)
         with h5py.File(path, "r") as file:
@@ -186,7 +187,7 @@ def test_a_stop_where_nothing_was_done_yet():
             check(np.all(np.isfinite(file["V"][0])), "the last state")
 
 
-def test_choices_of_saves():
+def test_options_of_save_times():
     with Folder() as folder:
         def times(*args):
             with h5py.File(run(folder, *SMALL, *args), "r") as file:
@@ -217,7 +218,7 @@ def test_choices_of_saves():
             check(any(word in done.err for word in args[::2]), done.err)
 
 
-def test_choices_of_states():
+def test_options_of_states():
     with Folder() as folder:
         for state, axis in (("all", "time"), ("ends", "time_state"), ("none", None)):
             for saves in (1, 5):
@@ -236,7 +237,7 @@ def test_choices_of_states():
                         check(list(file["time_state"]) == [0, 9], "the ends")
 
 
-def test_signals():
+def test_a_signal_interrupts_a_run():
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         with Folder() as folder:
             path = os.path.join(folder, "run.h5")
@@ -256,8 +257,8 @@ def test_signals():
                 check(np.max(file["restart/slot_time"][()]) > 0 or done < 2, "no restart slot")
 
 
-def test_two_signals_at_once_are_one():
-    """`timeout` sends signals to a process and to its group."""
+def test_two_signals_at_once_count_as_one():
+    """`timeout` sends a signal to a process and to its group."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         process = start("run", "scb", "--vocab-size", 60, "--context-length", 2000, "--rtol", 1e-12,

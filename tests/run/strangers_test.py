@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Files that strangers made, by every way to hand a file to the program."""
+"""Files of unknown origin, given to the program in every way."""
 
 import collections
 import os
@@ -54,7 +54,7 @@ def uses(path):
 
 
 def refused(words, *said):
-    """The program refuses the file in a few lines that can go to a terminal."""
+    """Checks that the program refuses the file in a few printable lines."""
     done = popflow(*words)
     tells = f"popflow {' '.join(map(str, words))} ended with {done.code}: {done.err[:1000]}"
     check(done.code == 3 and done.out == "", tells)
@@ -63,7 +63,7 @@ def refused(words, *said):
         check(word in done.err, f"{word!r} is missing: {tells}")
 
 
-# ---- No file leads to another one.
+# ---- Links to other files
 
 def external(file, name, target, where):
     del file[name]
@@ -83,7 +83,7 @@ def raw(file):
     file.create_dataset("problem/P", (4, 4), "f8", external=[(secret, 0, 128)])
 
 
-def test_files_that_lead_elsewhere():
+def test_links_to_other_files_are_refused():
     changes = {
         "provenance": lambda file: external(file, "provenance", "other.h5", "/provenance"),
         "problem": lambda file: external(file, "problem", "other.h5", "/problem"),
@@ -106,7 +106,7 @@ def test_files_that_lead_elsewhere():
         check(listing == ["other.h5", "pipe", "run.h5", "secret"], f"left {listing}")
 
 
-def test_places_that_are_no_files():
+def test_paths_that_are_no_regular_files_are_refused():
     with Folder() as folder:
         pipe = os.path.join(folder, "pipe")
         os.mkfifo(pipe)
@@ -116,10 +116,10 @@ def test_places_that_are_no_files():
                 refused(words, path)
 
 
-# ---- Sizes.
+# ---- Sizes
 
 def peak_memory(*words):
-    """How the program ends, and MB that it took."""
+    """Runs the program; returns how it ended and its peak memory in MB."""
     process = subprocess.Popen([BINARY, *map(str, words)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace")
     err = process.stderr.read()
@@ -163,9 +163,9 @@ def test_compressed_bombs():
         check(done.code == 3 and memory < 300, f"{done.code} {done.err} {memory} MB")
 
 
-# ---- Texts.
+# ---- Texts
 
-def test_texts_of_strangers():
+def test_texts_with_control_characters_are_shown_safely():
     with Folder() as folder:
         run = good_run(folder)
         config = attribute(run, "config", "parameters")
@@ -195,13 +195,13 @@ def test_texts_of_strangers():
             done = popflow(*words)
             check("\x1b" not in done.out + done.err and len(done.err) < 2000, f"{words}: {done.err}")
 
-        # A run's own parameters are as they were.
+        # A new run's parameters are unaffected.
         other = good_run(folder, "other.h5")
         check(attribute(other, "config", "parameters") == config.replace("run.h5", "other.h5"),
               "config")
 
 
-# ---- What HDF5 crashes on.
+# ---- Contents on which HDF5 crashes
 
 def wrong_scales(file):
     file["loss"].attrs["DIMENSION_LIST"] = "text"
@@ -227,7 +227,7 @@ def wrong_mark(file):
     h5py.h5a.create(file["time"].id, b"CLASS", kind, h5py.h5s.create_simple((1000,)))
 
 
-def test_lists_of_scales():
+def test_wrong_lists_of_scales_are_ignored():
     with Folder() as folder:
         run = good_run(folder)
         for action in (wrong_scales, long_scales, many_scales, wrong_mark):
@@ -236,7 +236,7 @@ def test_lists_of_scales():
             check(done.code == 0 and "sizes" in done.out, f"{action.__name__}: {done.code} {done.err}")
 
 
-def test_compact_dataset_without_a_place():
+def test_a_compact_dataset_without_space_is_refused():
     with Folder() as folder:
         path = os.path.join(folder, "compact.h5")
         with h5py.File(path, "w") as file:
@@ -248,14 +248,14 @@ def test_compact_dataset_without_a_place():
                                        h5py.h5s.create_simple((3, 3)), plist)
                 made.write(h5py.h5s.ALL, h5py.h5s.ALL, data)
         whole = contents(path)
-        layout = b"\x03\x00\x48\x00" + np.float64(1 / 3).tobytes()  # version, compact, 72 bytes
+        layout = b"\x03\x00\x48\x00" + np.float64(1 / 3).tobytes()  # version 3, compact, 72 bytes
         check(whole.count(layout) == 2, "the layout was not found")
         put(path, whole.replace(layout, b"\x03\x00\x00\x00" + layout[4:]))
         refused(["run", "scb", "--problem", path, "--dry-run"], path)
         refused(["info", path], path)
 
 
-# ---- Files that are only new, or only edited.
+# ---- Files in new formats, and edited files
 
 def test_newest_layouts():
     with Folder() as folder:
@@ -277,12 +277,12 @@ def test_newest_layouts():
 
 
 def rewritten(source, target, how):
-    """Another program's copy of a file."""
+    """Copies a file with h5repack; returns whether this succeeded."""
     done = subprocess.run(["h5repack", *how, source, target], capture_output=True, text=True)
     return done.returncode == 0
 
 
-def test_rewritten_runs_go_on():
+def test_rewritten_runs_can_be_resumed():
     need("h5repack")
     with Folder() as folder:
         run = good_run(folder)
@@ -307,7 +307,7 @@ def test_rewritten_runs_go_on():
         check(attribute(mended, "status") == "complete", "status")
 
 
-def test_edited_runs_go_on():
+def test_edited_runs_can_be_resumed():
     with Folder() as folder:
         run = good_run(folder)
 
@@ -332,13 +332,14 @@ def test_edited_runs_go_on():
         popflow("info", run, code=0)
 
 
-# ---- Bytes at random.
+# ---- Random bytes
 
 MASK = 0xFFFFFFFF
 
 
 def checksum(data):
-    """The one of HDF5's structure, Jenkins' lookup3: a changed byte must not show by it alone."""
+    """Returns HDF5's checksum (Jenkins' lookup3), so that a changed byte is not found by the
+    checksum alone."""
     def rot(x, k):
         return (x << k | x >> (32 - k)) & MASK
 
@@ -362,7 +363,7 @@ def checksum(data):
         for k in (14, 11, 25, 16, 4, 14, 24):
             c = ((c ^ b) - rot(b, k)) & MASK
             a, b, c = b, c, a
-        c = b  # what was changed last
+        c = b  # the value that was changed last
     return c
 
 
@@ -400,8 +401,8 @@ def changed_at_random(whole, parts, chance):
 
 
 def test_a_crash_of_the_library():
-    """The length of a link's name, in a header whose checksum is right, is far too large: HDF5 1.10
-    crashes on that, and 1.14 refuses it."""
+    """In a header with a correct checksum the length of a link's name is far too large: HDF5 1.10
+    crashes on it, and 1.14 refuses it."""
     with Folder() as folder:
         made_with = attribute(good_run(folder), "libraries", "provenance")
         crashes = "HDF5 1.10." in made_with
@@ -410,17 +411,17 @@ def test_a_crash_of_the_library():
             whole = contents(good_problem(path, libver=bound))
             parts = list(checked_parts(whole))
             data = bytearray(whole)
-            at = whole.index(b"\x01\x00\x07Q_value")  # version, flags, length
-            data[at + 1] = 2  # the length has four bytes
+            at = whole.index(b"\x01\x00\x07Q_value")  # version, flags, length of the name
+            data[at + 1] = 2  # the length now has four bytes
             put(path, repaired(data, whole, parts))
             refused(["run", "scb", "--problem", path, "--dry-run"], path,
                     "crashed on it" if crashes else "cannot be read")
-            # What info looks for in a run's file is not in this one.
+            # This file lacks the attributes of a run that `info` needs.
             refused(["info", path], path,
                     "crashed on it" if crashes else "is not a file of a popflow run")
 
 
-def test_bytes_at_random():
+def test_random_bytes_neither_crash_nor_hang():
     with Folder() as folder:
         path = os.path.join(folder, "changed.h5")
         seeds = []

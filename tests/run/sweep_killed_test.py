@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Sweeps that are killed resume to the bits of uninterrupted ones; large ones take little memory."""
+"""Killed sweeps resume to the same bits as uninterrupted ones; large sweeps take little memory."""
 
 import os
 import random
@@ -10,7 +10,7 @@ from runs import (Folder, attribute, check, h5py, np, popflow, run_all, sanitize
                   worked, xarray)
 from sweeps import check_same_data, measured
 
-# Cells of microseconds beside cells of a hundred milliseconds.
+# Some cells take microseconds, others a hundred milliseconds.
 UNEVEN = ["--over", "w0=-1.9:.9:15", "--over", "t-end=1:3e5:12:log", "--over", "rtol=1e-12:1e-4:3:log"]
 NOISY = ["--over", "w0=-1:1:5", "--over", "steps=10:20000:5:log", "--mode", "sgd", "--runs", 9,
          "--context-length", 20]
@@ -26,8 +26,8 @@ def check_readable(path):
 
 
 def kill(args, path, longest, look):
-    """Sweeps and resumes, killed within `longest` seconds of processors each time, until it ends: how
-    many times it was killed, and what look() said of the file after each."""
+    """Sweeps and resumes until the sweep ends; each command is killed within `longest` processor
+    seconds. Returns the number of kills and the results of look() after each one."""
     command, kills, seen = ["sweep", "markov", *args, "-o", path, "--quiet"], 0, []
     for attempt in range(40):
         process = start(*command)
@@ -38,7 +38,7 @@ def kill(args, path, longest, look):
             break
         kills += 1
         if not os.path.exists(path):
-            continue  # before there was a file
+            continue  # there was no file yet
         command = ["resume", path, "--quiet"]
         seen.append(look(path))
     return kills, seen
@@ -58,7 +58,7 @@ def check_killed(args, reduced=False):
         popflow("resume", path, "--quiet", code=0, timeout=600)
         check_same_data(path, whole)
         check(attribute(path, "status") == "complete", "status")
-        popflow("resume", path, "--quiet", code=0)  # changes nothing
+        popflow("resume", path, "--quiet", code=0)  # nothing is left to compute
         check_same_data(path, whole)
 
 
@@ -78,11 +78,11 @@ def test_a_killed_series_in_shards_resumes():
     check_killed(UNEVEN + ["--record", "series", "--saves", 7, "--shard", "2/3"])
 
 
-def test_a_sweep_that_was_killed_before_its_file_was_closed_is_closed():
+def test_resume_closes_a_sweep_killed_before_its_end():
     with Folder() as folder:
         path = os.path.join(folder, "map.h5")
         popflow("sweep", "markov", "--over", "w0=-1:1:5", "-o", path, "--quiet", code=0)
-        with h5py.File(path, "r+") as file:  # as it was then
+        with h5py.File(path, "r+") as file:  # the state of the file at that moment
             file.attrs["status"] = "running"
             file.attrs["status_message"] = "the sweep has not ended"
         popflow("resume", path, "--quiet", code=0)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Training rules around the drivers: files, resuming, extending, ensembles, sweeps, starts, comparisons,
-and what is refused."""
+"""Training rules with the drivers: files, resuming, extending, ensembles, sweeps, starts,
+comparisons, and refusals."""
 
 import os
 import signal
@@ -29,7 +29,8 @@ def path(folder, name):
 
 def test_every_rule_moves_every_system_in_every_mode():
     with Folder() as folder:
-        some = ["markov", "topic"] if sanitized() else list(SYSTEMS)  # there each command takes seconds
+        # each command takes seconds under sanitizers
+        some = ["markov", "topic"] if sanitized() else list(SYSTEMS)
         for system in some:
             words = SYSTEMS[system]
             for rule in RULES if system == "markov" else ("momentum", "adam"):
@@ -45,8 +46,8 @@ def test_every_rule_moves_every_system_in_every_mode():
                               f"{system} {rule} {mode}: nothing moves")
 
 
-def test_plain_rules_by_other_names():
-    """A rate that a schedule does not change, and factors of 1, are plain SGD but for rounding."""
+def test_a_schedule_without_changes_equals_plain_sgd():
+    """A schedule that does not change the rate equals plain SGD up to rounding."""
     with Folder() as folder:
         for mode in MODES[:3]:
             plain, same = path(folder, "plain.h5"), path(folder, "same.h5")
@@ -57,7 +58,7 @@ def test_plain_rules_by_other_names():
                 check(np.allclose(one["w"][()], two["w"][()], rtol=1e-6, atol=1e-9), mode)
 
 
-def test_runs_are_resumed_and_extended_to_the_bits():
+def test_runs_are_resumed_and_extended_bit_for_bit():
     with Folder() as folder:
         for mode in MODES:
             words = ["markov", *mode, *RATE, "--optimizer", "adam", "--learning-rate-schedule",
@@ -71,7 +72,7 @@ def test_runs_are_resumed_and_extended_to_the_bits():
                     check(np.array_equal(one[name][..., -1], two[name][..., -1]), f"{mode} {name}")
 
 
-def test_a_schedule_ends_where_it_was_planned():
+def test_an_extended_run_keeps_the_length_of_its_schedule():
     with Folder() as folder:
         out = path(folder, "run.h5")
         popflow("run", "markov", "--optimizer", "momentum", *RATE, "--learning-rate-schedule", "linear",
@@ -83,7 +84,7 @@ def test_a_schedule_ends_where_it_was_planned():
             check(w[-1] == w[-2], "what has no rate moves")
 
 
-def test_files_hold_a_learning_rate_that_changes():
+def test_files_record_a_learning_rate_that_changes():
     with Folder() as folder:
         out = path(folder, "run.h5")
         for mode in MODES[0], MODES[2]:
@@ -102,7 +103,7 @@ def test_files_hold_a_learning_rate_that_changes():
                 check("learning rate" in file.read(), "no panel")
 
 
-def test_a_killed_ensemble_goes_on():
+def test_a_killed_ensemble_resumes():
     with Folder() as folder:
         words = ["markov", "--mode", "sgd", "--runs", 3, *RATE, "--optimizer", "adam", "--saves", 30,
                  "--t-end", 100, "--checkpoint-every", 0]
@@ -136,8 +137,9 @@ def test_sweeps_run_over_rules_and_their_numbers():
             check((loss[2, 0] == loss[2, 1]).all() or mode[1] != "flow", "adam has no --momentum")
 
 
-def test_lanes_have_what_runs_alone_have():
-    """Noisy runs agree bit for bit; flows agree to the tolerance, as step lengths differ by rounding."""
+def test_lanes_and_single_runs_agree():
+    """Noisy runs agree bit for bit. Flows agree to the tolerance, since rounding changes step
+    sizes."""
     with Folder() as folder:
         lanes, alone = path(folder, "lanes.h5"), path(folder, "alone.h5")
         schedule = ["--learning-rate-schedule", "step:0.3,0.7:0.5", "--warmup", 0.2]
@@ -173,8 +175,9 @@ def test_a_start_from_another_rule_forgets_its_moments():
             check(abs(b["w"][1] - b["w"][0]) < abs(b["w"][2] - b["w"][1]), "and begin at rest")
 
 
-def test_a_start_may_go_on_with_the_moments_of_the_last_run():
-    """A flow in two parts is the whole flow, with the moments and their correction: to the tolerance."""
+def test_a_start_may_continue_the_moments_of_the_last_run():
+    """A flow in two parts that passes on moments and their correction equals the whole flow to the
+    tolerance."""
     with Folder() as folder:
         whole, first, then = (path(folder, name) for name in ("whole.h5", "a.h5", "b.h5"))
         words = [*RATE, "--rtol", 1e-10, "--atol", 1e-13, "--saves", 3, "--force"]
@@ -189,7 +192,8 @@ def test_a_start_may_go_on_with_the_moments_of_the_last_run():
                 moved = abs(one["w"][-1] - one["w"][0])
                 check(abs(one["w"][-1] - two["w"][-1]) < 1e-7 * moved, rule)
                 check(two["parameters"].attrs["optimizer-steps"] == 2, rule)
-        # SVAG's moments sum up gradients of smaller steps: the step of a gradient goes on, not the sum.
+        # SVAG's moments sum gradients of smaller steps, so the moment is rescaled to the same step
+        # per gradient.
         sgd = ["run", "markov", "--optimizer", "momentum", *RATE, "--mode", "sgd", "--steps", 8, "--saves", 2,
                "--state-of-optimizer", "--force"]
         popflow(*sgd, "--svag", 4, "-o", first, code=0)
@@ -208,7 +212,7 @@ def test_a_start_may_go_on_with_the_moments_of_the_last_run():
 
 
 def test_moments_are_recorded_with_the_axes_of_their_fields():
-    """Each step of momentum moves a field by the learning rate times the moment after it."""
+    """Each step of momentum moves a field by the learning rate times the new moment."""
     with Folder() as folder:
         out = path(folder, "run.h5")
         for system in ("markov", "scb", "joma-joint") if not sanitized() else ("scb",):
@@ -231,7 +235,7 @@ def test_moments_are_recorded_with_the_axes_of_their_fields():
                 check("u_" + found[0] in file and "m_" + found[0] in file, f"{system}: under adam")
 
 
-def test_rules_are_exact_in_coordinates_of_common_values():
+def test_rules_are_exact_in_reduced_coordinates():
     with Folder() as folder:
         reduced, full = path(folder, "reduced.h5"), path(folder, "full.h5")
         scb = ["--vocab-size", 4, "--context-length", 12, "--project", "none", "--preconditioner", "none"]
@@ -267,7 +271,7 @@ def refused(*words):
         return popflow(*words, "-o", "x.h5", folder=folder, code=2).err
 
 
-def test_what_is_refused_says_why():
+def test_refusals_say_why():
     for words, part in (
             (["--optimizer", "lion"], "sgd, momentum"), (["--momentum", 1], "--momentum"),
             (["--optimizer", "adam", "--beta2", -0.1], "--beta2"),
