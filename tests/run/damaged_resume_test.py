@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Damage of a file is found before its run continues, and the message names the right part."""
+"""Damage of a file is found before its run continues, and the message names the damaged part."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ import time
 
 from runs import Folder, check, h5py, np, popflow, run_all, start, until_there
 
-# Would take hours: whatever is said is said before anything is computed.
+# The runs would take hours, so messages must come before anything is computed.
 LONG = ["--t-end", 1e9, "--rtol", 1e-12, "--saves", 5]
 
 
@@ -55,7 +55,7 @@ def check_each_refused(path, changes):
         check(f"'{wrong}' is damaged" in ended.err and said in ended.err, ended.err)
 
 
-def test_axes_that_are_not_those_of_the_run_are_refused_at_once():
+def test_wrong_axes_are_refused_at_once():
     with Folder() as folder:
         path = begun(folder, "run", "joma-joint", "--tokens", 10, *LONG)
         check_each_refused(path, [
@@ -74,7 +74,7 @@ def test_axes_that_are_not_those_of_the_run_are_refused_at_once():
         check_each_refused(path, [(reversed_axis("sgd/run"), "its axis 'sgd/run' has")])
 
 
-def test_the_spacing_of_an_extension_is_that_of_the_times():
+def test_an_extension_checks_the_stored_spacing():
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         for words, wrong in ((["--saves", 5], (0.3, 1e-300, np.nan, -1)),
@@ -98,12 +98,12 @@ def test_the_spacing_of_an_extension_is_that_of_the_times():
             popflow("resume", path, "--t-end", 5, code=0)
 
 
-def test_metadata_that_cannot_be_read_are_not_said_to_be_unwritable():
+def test_unreadable_metadata_are_reported_as_damage():
     with Folder() as folder:
         path = begun(folder, "run", "joma-joint", *LONG)
         with open(path, "rb") as file:
             data = bytearray(file.read())
-        # HDF5 keeps a checksum of the block that this text lies in.
+        # HDF5 stores a checksum of the block that contains this text.
         at = data.find(b"the run has not ended")
         check(at > 0, "the text was not found")
         data[at] ^= 1
@@ -116,19 +116,20 @@ def test_metadata_that_cannot_be_read_are_not_said_to_be_unwritable():
 
 
 def lock_of_whole_file():
-    """A lock of the open file, as popflow takes it."""
+    """Returns a lock of the whole open file, like popflow's."""
     return struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
-def test_a_lock_that_ends_soon_is_waited_for():
-    """A killed process may leave a child that ends with it, and its files are open until then."""
+def test_a_command_waits_for_a_lock_that_ends_soon():
+    """A killed process may leave a child that ends shortly after it and keeps files open until
+    then."""
     with Folder() as folder:
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--t-end", 2, "-o", path, code=0)
         for words in (["resume", path, "--t-end", 4], ["run", "markov", "-o", path, "--force"]):
             file = open(path, "r+b")
             fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock_of_whole_file())
-            popflow(*words, code=5)  # this one does not end
+            popflow(*words, code=5)  # this lock does not end
             threading.Timer(0.25, file.close).start()
             began = time.monotonic()
             popflow(*words, code=0)

@@ -9,14 +9,14 @@ import shutil
 from runs import (Folder, attribute, check, check_equal, examples, h5py, np, popflow, run_all,
                   same_problem, systems, xarray)
 
-# The texts of the options differ only in the options that say where the problem came from.
+# The files differ only in options that say where the problem came from.
 BUT_FOR_THE_SOURCE = ("provenance", "restart", "parameters")
-# Options that say where to start, as --init-from does.
+# Options that set the start, which --init-from does too.
 SAYS_THE_START = ("--init-value", "--e0", "--w0", "--b0", "--init-logit-same-word")
 
 
 def run(folder, name, system, *args):
-    """Runs in a folder of its own, so that files differ by no name."""
+    """Runs in its own folder, so that files do not differ in their names."""
     own = os.path.join(folder, name)
     os.makedirs(own)
     popflow("run", system, *args, "-o", "run.h5", folder=own, code=0)
@@ -29,7 +29,8 @@ def short(args):
 
 @functools.cache
 def short_run(*words):
-    """The file of a short run with these words: several tests begin with it, and none changes it."""
+    """Returns the file of a short run with these words; several tests share the file, and none
+    changes it."""
     return run(short_runs, str(len(os.listdir(short_runs))), *short(words))
 
 
@@ -39,7 +40,7 @@ def check_described(path):
             if not isinstance(item, h5py.Dataset):
                 return
             if item.attrs.get("NAME", b"").startswith(b"This is a netCDF dimension but not"):
-                return  # a size alone
+                return  # dimension without coordinates
             check("long_name" in item.attrs and item.attrs["units"] == "1", f"{name}: no words")
             if item.attrs.get("CLASS") == b"DIMENSION_SCALE":
                 return
@@ -68,7 +69,7 @@ def test_files_are_labelled_and_open():
 
 
 def test_a_file_reproduces_its_run():
-    """From its own problem, and from its own configuration."""
+    """Reproduces each run from its own problem, and from its own configuration."""
     for system, problem, others in examples():
         with Folder() as folder:
             first = short_run(system, *problem, *others)
@@ -97,12 +98,12 @@ def test_an_extended_file_is_bit_identical_to_the_longer_run():
             popflow("resume", half, "--t-end", repr(2 * end), code=0)
             with h5py.File(half) as a, h5py.File(whole) as b:
                 if not np.array_equal(a["time"][()], b["time"][()]):
-                    continue  # the end has more digits than its double: other roundings
+                    continue  # the end has more digits than a double, so roundings differ
             check_equal(half, whole, free_groups=("provenance", "restart", "parameters"),
                         slots=False)
 
 
-def test_starting_from_a_file_starts_there():
+def test_a_run_starts_at_the_end_of_its_start_file():
     for system, problem, others in examples():
         with Folder() as folder:
             if any(word in SAYS_THE_START for word in others):
@@ -135,7 +136,7 @@ def test_an_invalid_value_is_refused_by_name():
 
 
 def test_noisy_runs():
-    """Files of ensembles open and give their runs again, with the bits of each run alone."""
+    """Files of ensembles can be opened and reproduce their runs, with the bits of single runs."""
     for system, problem, others in examples("noisy.txt"):
         with Folder() as folder:
             args = [*others, "--saves", 4]

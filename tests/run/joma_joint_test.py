@@ -22,7 +22,7 @@ def last(path, name):
 
 
 def test_a_run_continues_in_other_coordinates():
-    """Full and integrated coordinates of exp attention are one flow, from wherever it starts."""
+    """Full and integrated coordinates of exp attention describe the same flow from any start."""
     with Folder() as folder:
         exp = [*SMALL, "--attention", "exp"]
         whole = run(folder, "whole.h5", *exp, "--t-end", 20)
@@ -38,7 +38,7 @@ def test_a_run_continues_in_other_coordinates():
                 check(file["theorem_residual"][0] == 0, "the theorem compares with the start")
 
 
-def test_a_slide_continues_from_a_file():
+def test_a_sliding_run_continues_from_a_file():
     with Folder() as folder:
         whole = run(folder, "whole.h5", *RELU, "--t-end", 20)
         half = run(folder, "half.h5", *RELU, "--t-end", 10)
@@ -72,7 +72,7 @@ def test_a_blow_up_is_reported_with_its_time():
         check(0 < at < 1000, f"{at}")
 
 
-def test_relu_runs_of_ordinary_sizes_end():
+def test_relu_runs_of_ordinary_sizes_take_few_steps():
     for sizes, steps in (([15, 5], 1000), ([20, 20], 3000)):
         with Folder() as folder:
             path = run(folder, "run.h5", "--tokens", sizes[0], "--classes", sizes[1],

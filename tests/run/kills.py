@@ -1,7 +1,7 @@
-"""Random kills: a command of the program gets a signal at a random moment, and goes on until it is
-done. Every value must be that of the undisturbed command, at each moment and at the end.
+"""Random kills: a command gets a signal at a random moment, and is resumed until it is done. All
+values must equal those of the undisturbed command, at each moment and at the end.
 
-A kill is made from a number, its seed, which a failure names: `kills_test.py 17` repeats that one.
+A seed determines a kill, and a failure names it: `kills_test.py 17` repeats the kill of seed 17.
 """
 
 import atexit
@@ -20,16 +20,16 @@ from runs import (BINARY, LIBC, PATIENCE, Folder, check, difference, h5py, hear_
 FAULTS = os.environ["POPFLOW_FAULTS"]
 OUTPUT = "out.h5"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# Names under which the words of a command stand in a file, beside the values.
+# Attributes that hold the words of a command, which may differ.
 FREE = ("from", "config", "output", "force", "threads", "not_default", "save-at", "saves", "steps", "t-end")
 
 
 class Case:
     """A command that writes a file.
 
-    `inputs`: commands that make its input files, run before. `resumes`: can `popflow resume` go on
-    from its unfinished file? Else the command is started again. `extends`: is its file there before
-    it starts? `weight`: how often it is taken."""
+    `inputs`: commands that make its input files. `resumes`: `popflow resume` can continue its
+    unfinished file; otherwise the command starts again. `extends`: its file exists before it
+    starts. `weight`: relative frequency of the case."""
 
     def __init__(self, words, inputs=(), resumes=True, extends=False, weight=4, output=OUTPUT):
         self.words = words.split()
@@ -85,9 +85,9 @@ CASES = {
 
 
 class Undisturbed:
-    """What a case gives if nothing disturbs it: the files that it starts from (`before`) and its
-    output (`path`); seconds of processors and calls that change files, by which moments are
-    chosen."""
+    """Results of an undisturbed case: the files it starts from (`before`) and its output (`path`).
+    Its processor seconds and the number of calls that change files determine the moments of
+    kills."""
 
     def __init__(self, case):
         self.before = tempfile.mkdtemp(prefix="popflow-kills-")
@@ -103,7 +103,7 @@ class Undisturbed:
 
 
 def fresh(before, folder):
-    """Makes a folder of the files that a case starts from."""
+    """Copies the files that a case starts from to a new folder."""
     os.mkdir(folder)
     for name in os.listdir(before):
         if os.path.isfile(os.path.join(before, name)):
@@ -111,7 +111,8 @@ def fresh(before, folder):
 
 
 def command(case, goes_on=False, again=False):
-    """The words of a case; `goes_on`: those that finish its file; `again`: that may replace it."""
+    """Returns the words of a case. `goes_on`: words that finish its file; `again`: words that may
+    replace its file."""
     if case.extends:
         return [*case.words, "--quiet"]
     if goes_on:
@@ -122,7 +123,7 @@ def command(case, goes_on=False, again=False):
 
 @contextlib.contextmanager
 def counting(fault=""):
-    """The file that counts calls, and the surroundings of a program that is disturbed."""
+    """Yields the file that counts calls, and the environment of a disturbed program."""
     with tempfile.NamedTemporaryFile(prefix="popflow-count-") as count:
         count.write(bytes(8))
         count.flush()
@@ -132,15 +133,15 @@ def counting(fault=""):
 
 
 def calls_of(words, folder, code=0):
-    """Runs the program undisturbed; how many calls it makes that change files."""
+    """Runs the program undisturbed; returns the number of calls that change files."""
     with counting() as (count, surroundings):
         popflow(*words, folder=folder, code=code, env=surroundings)
         return struct.unpack("Q", count.read(8))[0]
 
 
 def strike(words, folder, fault="", at_start=None):
-    """Runs the program until it ends by a fault (tests/faults) or by what `at_start` does to its
-    process, or by itself; its exit code and errors."""
+    """Runs the program until a fault (tests/faults), the function `at_start` or the program itself
+    ends it. Returns its exit code and errors."""
     with counting(fault) as (_, surroundings), \
             tempfile.TemporaryFile("w+", errors="replace") as said:
         process = subprocess.Popen([BINARY, *map(str, words)], cwd=folder, start_new_session=True,
@@ -150,7 +151,7 @@ def strike(words, folder, fault="", at_start=None):
             at_start(process)
         code = process.wait(timeout=PATIENCE)
         if words[0] == "plot":
-            # Python draws on where the program alone was killed.
+            # Python continues to draw if only the program was killed.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         said.seek(0)
@@ -158,14 +159,14 @@ def strike(words, folder, fault="", at_start=None):
 
 
 class Moment:
-    """When a process gets a signal: before a call that changes files, by its number, or after some
-    seconds of processors; and whether the processes that it has forked get it, too."""
+    """Moment at which a process gets a signal: before a numbered call that changes files, or after
+    some processor seconds. Forked processes may get the signal too."""
 
     def __init__(self, chance, undisturbed):
         self.signal = chance.choice((signal.SIGKILL, *SIGNALS))
         self.group = chance.random() < 0.4
         calls = undisturbed.calls
-        # Files are made with the first calls and closed with the last.
+        # The first calls create files, and the last ones close them.
         self.call = chance.choice((None, chance.randint(1, calls), chance.randint(1, min(60, calls)),
                                    max(1, calls - chance.randint(0, 40))))
         self.seconds = chance.uniform(0, 1.05) * undisturbed.seconds
@@ -175,10 +176,11 @@ class Moment:
         return f"{self.signal.name} {'to the group ' if self.group else ''}{when}"
 
     def strike(self, words, folder):
-        """Runs the program until it ends by the signal or by itself; its exit code and errors."""
+        """Runs the program until the signal or the program itself ends it. Returns its exit code
+        and errors."""
         def send(process):
             if until_used(process, self.seconds):
-                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                with contextlib.suppress(ProcessLookupError):  # the process has just ended
                     (os.killpg if self.group else os.kill)(process.pid, self.signal)
 
         if self.call is None:
@@ -192,8 +194,8 @@ def dimension(item, axis):
 
 
 def recorded(path, whole):
-    """Checks that each value that a file counts as recorded is that of the whole file; how many
-    saves or cells it counts."""
+    """Checks that all values that a file counts as recorded equal the whole file's. Returns the
+    number of saves or cells."""
     def of_group(group, expected):
         total = 0
         if "saves_done" in group:
@@ -220,9 +222,9 @@ def recorded(path, whole):
 
 
 def cells(file, expected):
-    """recorded(), of a sweep."""
+    """Checks the finished cells of a sweep and returns their number."""
     if "status" not in file:
-        return 0  # reduced: what is counted is kept elsewhere
+        return 0  # a reduced sweep stores its counts elsewhere
     done = file["status"][()] > 0
     for name, item in file.items():
         if isinstance(item, h5py.Dataset) and item.shape[:done.ndim] == done.shape:
@@ -231,7 +233,7 @@ def cells(file, expected):
 
 
 def equal(case, path, undisturbed):
-    """The first difference of the finished output from the undisturbed one, or None."""
+    """Returns the first difference between the finished output and the undisturbed one, or None."""
     if case.output.endswith(".png"):
         with open(path, "rb") as one, open(undisturbed.path, "rb") as other:
             return None if one.read() == other.read() else "another figure"
@@ -239,8 +241,8 @@ def equal(case, path, undisturbed):
 
 
 def look(case, path, undisturbed, before):
-    """Checks the output of a killed command; how many saves or cells it counts, of which it counted
-    `before` after the last kill."""
+    """Checks the output of a killed command. Returns its number of saves or cells, which must be at
+    least `before`."""
     if not os.path.exists(path):
         check(not case.extends and before == 0, "the file is gone")
         return 0
@@ -255,12 +257,12 @@ def look(case, path, undisturbed, before):
 
 
 def finish(case, folder, path):
-    """Runs the command that is left to do until it is done."""
+    """Runs the remaining command until it is done."""
     goes_on = case.resumes and os.path.exists(path)
     words = command(case, goes_on, again=True)
     ended = popflow(*words, folder=folder)
     if ended.code == 5 and "another process" in ended.err:
-        # A forked process that examines the file can outlive the program that was killed alone.
+        # A forked process that examines the file can outlive the killed program.
         LIBC.sched_yield()
         for _ in range(1000):
             ended = popflow(*words, folder=folder)
@@ -271,13 +273,13 @@ def finish(case, folder, path):
 
 
 def allowed_codes(struck):
-    """Exit codes of a program that got a signal, or had ended before."""
+    """Returns the possible exit codes of a program that got a signal or had already ended."""
     number = int(struck)
     return (0, -number) if struck == signal.SIGKILL else (0, -number, 128 + number)
 
 
 def kill_once(seed):
-    """Makes the kill of a seed; a sentence on it."""
+    """Makes the kill of a seed and returns a description of it."""
     chance = random.Random(seed)
     name = chance.choices(list(CASES), [case.weight for case in CASES.values()])[0]
     case = CASES[name]
@@ -289,7 +291,7 @@ def kill_once(seed):
         folder = os.path.join(outer, "killed")
         fresh(undisturbed.before, folder)
         there, path = set(os.listdir(folder)), os.path.join(folder, case.output)
-        clean = True  # has each process had the chance to remove what it made?
+        clean = True  # whether each process could remove its temporary files
         kills = chance.choice((1, 1, 2, 3))
         try:
             for _ in range(kills):
@@ -299,7 +301,7 @@ def kill_once(seed):
                 code, said = moment.strike(words, folder)
                 told += f": {code}"
                 if code == 5 and "another process" in said:
-                    break  # finish() looks at that
+                    break  # finish() handles this case
                 check(code in allowed_codes(moment.signal), f"ended with {code}: {said}")
                 clean = clean and code >= 0
                 check(not clean or set(os.listdir(folder)) <= there | {case.output},
@@ -317,7 +319,7 @@ def kill_once(seed):
 
 
 def kill_many(seeds):
-    """Makes the kills of these seeds; says at the end which have failed."""
+    """Makes the kills of these seeds, and reports all failures at the end."""
     failed = []
     for seed in seeds:
         try:

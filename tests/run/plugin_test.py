@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # label: fast
-"""Systems in shared libraries: run, checked, resumed and refused, with the examples in C and Fortran."""
+"""Systems in shared libraries: run, verified, resumed and refused, with the examples in C and
+Fortran."""
 
 import os
 import shutil
@@ -14,7 +15,7 @@ LIBRARY = ["-O2", "-ffp-contract=off", "-shared", "-fPIC"]
 
 
 def compiled(folder, name="double-well.so", change=None, flags=()):
-    """Builds the plug-in in C, whose source `change` may change."""
+    """Builds the plug-in in C; `change` replaces a part of its source."""
     need("gcc")
     with open(f"{EXAMPLES}/plugin-c/double-well.c") as file:
         source = file.read()
@@ -29,7 +30,7 @@ def compiled(folder, name="double-well.so", change=None, flags=()):
     return f"./{name}"
 
 
-def test_an_example_in_c_runs_and_holds():
+def test_an_example_in_c_runs_and_is_verified():
     with Folder() as folder:
         well = compiled(folder)
         popflow("run", well, "--x0", 0.2, "--t-end", 5, "-o", "a.h5", folder=folder, code=0)
@@ -64,7 +65,7 @@ def test_an_example_in_fortran_has_its_exact_solution():
         popflow("verify", "./oscillator.so", folder=folder, code=0)
 
 
-def test_a_plugin_stands_wherever_a_name_does():
+def test_a_plugin_can_be_used_like_a_systems_name():
     with Folder() as folder:
         well = compiled(folder)
         popflow("sweep", well, "--over", "tilt=0:0.2:3", "--t-end", 2, "-o", "s.h5", folder=folder,
@@ -90,7 +91,7 @@ def test_a_plugin_stands_wherever_a_name_does():
             popflow("run", well, "--mode", mode, "--learning-rate", 0.1, "--runs",
                     8 if mode == "sgd" else 1, "--t-end", 1, "--saves", 6, "-o", f"{mode}.h5",
                     folder=folder, code=0)
-        # Nothing below needs the plug-in.
+        # The commands below do not need the plug-in.
         os.remove(f"{folder}/double-well.so")
         popflow("info", "s.h5", folder=folder, code=0)
         popflow("info", "s.h5", "--csv", folder=folder, code=0)
@@ -104,7 +105,7 @@ def test_a_plugin_stands_wherever_a_name_does():
         popflow("info", "f2.h5", folder=folder, code=0)
 
 
-def test_plugins_of_version_1_are_served():
+def test_plugins_of_version_1_are_supported():
     with Folder() as folder:
         old = compiled(folder, "old.so", (
             ".abi = POPFLOW_PLUGIN_ABI, .bytes = sizeof(popflow_table),",
@@ -121,7 +122,7 @@ def test_plugins_of_version_1_are_served():
         check("serves version 1: build the plug-in again" in said, said)
 
 
-def test_resuming_wants_the_plugin_that_made_the_file():
+def test_resuming_needs_the_plugin_that_made_the_file():
     with Folder() as folder:
         well = compiled(folder)
         popflow("run", well, "--t-end", 2, "--saves", 5, "-o", "a.h5", folder=folder, code=0)
@@ -138,7 +139,7 @@ def test_resuming_wants_the_plugin_that_made_the_file():
             check(np.array_equal(a["x"][()], whole["x"][()]), "resumed, it has other numbers")
 
 
-def test_what_is_wrong_is_said():
+def test_errors_of_plugins_are_reported():
     with Folder() as folder:
         with open(f"{folder}/text.so", "w") as file:
             file.write("no library\n")
@@ -167,7 +168,8 @@ def test_fast_math_is_refused():
         with open(f"{folder}/probe.c", "w") as file:
             file.write("int main(void) { return 0; }\n")
         ended = popflow("run", fast, "-o", "a.h5", folder=folder)
-        # Newer compilers no longer add the code that sets the register to shared libraries.
+        # Newer compilers no longer add the code that sets the floating-point mode to shared
+        # libraries.
         if ended.code != 0:
             check(ended.code == 3 and "-ffast-math" in ended.err, ended.err)
         setting = compiled(folder, "sets.so", ("const popflow_table* popflow_plugin(void)",
@@ -180,7 +182,7 @@ def test_fast_math_is_refused():
             check("-ffast-math" in ended.err, ended.err)
 
 
-def test_files_alone_load_no_code():
+def test_a_file_alone_does_not_load_a_plugin():
     with Folder() as folder:
         well = compiled(folder)
         popflow("run", well, "--t-end", 1, "-o", "a.h5", folder=folder, code=0)

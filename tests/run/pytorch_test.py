@@ -2,8 +2,8 @@
 # label: slow
 """examples/pytorch: a training in PyTorch with popflow's gradients and rung.
 
-Skipped where there is no PyTorch, in continuous integration as well: scripts/setup installs it with
---peers alone, as it is large.
+Skipped without PyTorch, also in continuous integration: only scripts/setup --peers installs it,
+since it is large.
 """
 
 import os
@@ -35,7 +35,7 @@ def trained(folder, *options):
 
 
 def test_the_gradients_agree_and_sampled_training_describes_adamw():
-    """The largest of 272 |z| exceeds 5 by chance once in 6000 times; the seed is fixed."""
+    """By chance the largest of 272 |z| exceeds 5 once in 6000 times; the seed is fixed."""
     check(torch.__version__, "torch")
     with Folder() as folder:
         said = trained(folder, "--runs", 8, "--steps", 40, "--samples", 4000)
@@ -43,7 +43,7 @@ def test_the_gradients_agree_and_sampled_training_describes_adamw():
         check(len(found) == 2 and max(found) < 5, said)
         rows = [line for line in said.splitlines() if line.startswith(("loss ", "distance_P "))]
         check(len(rows) >= 2 and "pytorch-sgd" in said, said)
-        # Sampled training by the same rule must not be told from PyTorch's.
+        # Sampled training by the same rule must agree with PyTorch's.
         last = [line.split("  ")[-1].strip() for line in rows]
         check(not any(cell.startswith("differ") for cell in last), said)
         check(any("differ" in line for line in said.splitlines()), f"the flow agrees: {said}")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # label: fast
 """Runs that end on a condition (--stop-when "loss < 0.1"): alone, in ensembles, sweeps and
-comparisons, resumed and merged, and what is wrong with one."""
+comparisons, resumed and merged; wrong conditions."""
 
 import os
 
@@ -45,7 +45,7 @@ def test_a_flow_ends_where_the_condition_begins_to_hold():
                 check(np.array_equal(file[name][: done - 1], other[name][: done - 1]), name)
             check(np.all(np.isnan(file["loss"][done:])), "records beyond the stop")
             check(other["loss"][done - 2] > 0.62 > other["loss"][done - 1], "between saves")
-        # Located as closely by other methods, and whatever the saves are.
+        # Other methods and other steps give the same time.
         for more in (
             ["--method", "verner8", "--rtol", 1e-12],
             ["--method", "bulirsch_stoer"],
@@ -57,8 +57,8 @@ def test_a_flow_ends_where_the_condition_begins_to_hold():
                 check(abs(last(file, "time") / stop - 1) < 1e-6, f"{more}: {last(file, 'time')}")
 
 
-def test_large_states_in_blocks_stop_as_closely():
-    """The stepper of blocks and that of normalised blocks take several steps at a time."""
+def test_large_states_in_blocks_stop_as_accurately():
+    """The steppers of blocks, normalised or not, take several steps at a time."""
     with Folder() as folder:
         for attention, end in (("softmax", 180), ("exp", 0.28)):
             stops = []
@@ -101,7 +101,7 @@ def test_a_condition_that_holds_at_the_start_ends_there():
                 check(np.all(file["saves_done"][()] == 1) and file["time"][0] == 0, "one record")
 
 
-def test_noisy_runs_end_after_the_first_step_at_which_it_holds():
+def test_noisy_runs_end_after_the_first_step_that_satisfies_the_condition():
     noisy = ["--runs", 5, "--learning-rate", 0.05, "--batch-size", 4, "--t-end", 20, "--saves", 401]
     with Folder() as folder:
         for mode in ("sgd", "sde"):
@@ -113,18 +113,18 @@ def test_noisy_runs_end_after_the_first_step_at_which_it_holds():
                 stopped = words(file, "status").index("stopped")
                 check(list(file["status"]) == [stopped] * 5, f"{list(file['status'])}")
                 for number in range(5):
-                    # Every step is a save.
+                    # Every step is saved.
                     first = int(np.argmax(other["loss"][number] < 0.62))
                     stop = file["stop_time"][number]
                     check(abs(stop - other["time"][first]) < 1e-9, f"{mode}: {stop}")
                     done = int(file["saves_done"][number])
                     check(done == first + 1, f"{done} saves")
                     ours, its = file["loss"][number, :done], other["loss"][number, :done]
-                    # Noise in lanes has other last digits than alone.
+                    # Noise in lanes differs in the last digits from noise in single runs.
                     check(np.allclose(ours, its, rtol=1e-12, atol=0), "other numbers")
                     check(mode == "sde" or np.array_equal(ours, its), "other digits")
             check(attribute(path, "status") == "stopped", attribute(path, "status"))
-        # Some of them alone: this one is fulfilled within 8.5.
+        # Only some of the runs satisfy this condition before t = 8.45.
         path, _ = run(folder, "markov", "--mode", "sgd", *noisy[:6], "--t-end", 8.45, *CONDITION)
         with h5py.File(path) as file:
             stopped = np.sum(file["status"][()] == words(file, "status").index("stopped"))
@@ -136,7 +136,7 @@ def test_noisy_runs_end_after_the_first_step_at_which_it_holds():
         )
 
 
-def test_a_cell_stops_as_the_run_does():
+def test_a_cell_stops_like_its_run():
     with Folder() as folder:
         for args, cell in (
             (["markov", "--over", "w0=-1,.5", *MARKOV, *CONDITION, "--record", "series"], "w0=0.5"),
@@ -192,10 +192,10 @@ def test_lanes_are_refused_by_name():
         check("--kernel lanes" in ended.err and "--stop-when" in ended.err, ended.err)
 
 
-def test_resumed_and_merged_runs_stop_as_whole_ones():
+def test_resumed_and_merged_runs_stop_like_whole_runs():
     with Folder() as folder:
         whole, _ = run(folder, "markov", *MARKOV, *CONDITION, name="whole.h5")
-        # One that stopped has nothing left to be done, and cannot be extended.
+        # A stopped run has nothing left to do, and cannot be extended.
         said = popflow("resume", whole, code=0).err
         check("finished (stopped)" in said, said)
         said = popflow("resume", whole, "--t-end", 60, code=2).err
@@ -310,7 +310,7 @@ def test_an_interrupted_run_resumes_to_the_same_stop():
                     check(np.array_equal(file[name], other[name], equal_nan=True), name)
 
 
-def test_rungs_of_a_comparison_end_on_it():
+def test_rungs_of_a_comparison_end_on_the_condition():
     with Folder() as folder:
         path = os.path.join(folder, "compare.h5")
         ended = popflow(
@@ -335,7 +335,7 @@ def test_rungs_of_a_comparison_end_on_it():
         check("compared only up to" in " ".join(ended.out.split()), ended.out)
         said = popflow("compare", "markov", "--stop-when", "steady", folder=folder, code=2).err
         check("flows only" in said, said)
-        # A configuration of `run` says nothing of comparisons there.
+        # A comparison ignores `stop-when = steady` of a configuration for `run`.
         with open(os.path.join(folder, "run.cfg"), "w") as file:
             file.write("stop-when = steady\n")
         said = popflow(
@@ -355,7 +355,7 @@ def test_rungs_of_a_comparison_end_on_it():
         check("stop-when" in said and "ignores these options" in " ".join(said.split()), said)
 
 
-def test_what_is_wrong_with_a_condition_is_said():
+def test_wrong_conditions_are_refused_with_the_reason():
     cases = {
         "los < 0.1": "did you mean loss?",
         "V < 0.1": "which markov does not have; observables are ",
@@ -375,7 +375,7 @@ def test_what_is_wrong_with_a_condition_is_said():
             file.write("stop-when = los < 0.1\n")
         said = popflow("run", "markov", "--config", "bad.cfg", folder=folder, code=3).err
         check("did you mean loss?" in said, said)
-        # The words of flows have no effect elsewhere, but conditions do.
+        # Words for flows have no effect in mode sgd, but conditions do.
         for condition, acts in ("steady", False), ("loss < 0", True):
             said = popflow("run", "markov", "--mode", "sgd", "--t-end", 0.1, "--stop-when", condition,
                            "--force", folder=folder, code=0).err

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Sweeps: cells equal single runs in every way of computing; refusals and their messages."""
+"""Sweeps: cells equal single runs however they are computed; refusals and their messages."""
 
 import os
 import re
@@ -52,7 +52,7 @@ def test_a_cell_is_the_run_that_info_prints():
          "attention=softmax,offset=-1"),
         ("joma-joint", over("problem-seed=1,2") + noisy + ["--mode", "sgd", "--steps", 10],
          "problem-seed=2"),
-        # Those that stop early.
+        # Cells that stop early.
         ("markov", over("max-steps=20,1000", "w0=.1,.2") + series, "max-steps=20,w0=0.1"),
         ("markov", over("learning-rate=.1,500") + noisy[:2] + series + [
             "--mode", "sgd", "--steps", 200], "learning-rate=500"),
@@ -81,7 +81,7 @@ def test_any_number_of_threads_gives_the_same_file():
                 check_same_data(one, several)
 
 
-def test_a_larger_sweep_agrees_where_they_meet():
+def test_a_larger_sweep_agrees_on_common_cells():
     common = ["--mode", "sgd", "--steps", 20, "--runs", 2]
     with Folder() as folder:
         small = datasets(sweep("markov", *over("w0=0:1:3", "e0=1,2"), *common, folder=folder,
@@ -93,7 +93,7 @@ def test_a_larger_sweep_agrees_where_they_meet():
             check(np.array_equal(small[name][:, 1], large[name][0, ::4], equal_nan=True), name)
 
 
-def test_shards_hold_together_what_the_whole_has():
+def test_shards_together_have_the_data_of_the_whole_sweep():
     args = over("w0=-1.9:.9:6", "chain:p=.1,.2,.3", "chain:q=.4,.5,.8", "bias=optimal,free")
     with Folder() as folder:
         whole = datasets(sweep("markov", *args, folder=folder))
@@ -118,7 +118,7 @@ def test_shards_hold_together_what_the_whole_has():
 
 
 def test_reduced_runs_are_the_statistics_of_the_runs():
-    # Large steps from far out: some runs diverge in no cell, in some or in all of them.
+    # Large steps from a far start: in some cells no run diverges, in others some or all do.
     args = over("w0=-1.2,.5", "learning-rate=.05,.5") + [
         "--mode", "sgd", "--steps", 400, "--runs", 11, "--batch-size", 1, "--context-length", 20,
         "--e0", 0.8]
@@ -169,7 +169,7 @@ def test_the_file_reproduces_the_sweep():
         check(attribute(first, "hash", "sweep") == attribute(again, "hash", "sweep"), "hash")
 
 
-def test_a_configuration_of_run_serves():
+def test_a_configuration_of_run_can_be_used():
     with Folder() as folder:
         config = os.path.join(folder, "run.cfg")
         with open(config, "w") as file:
@@ -196,7 +196,7 @@ def test_readers_see_labels():
             try:
                 data = xarray.open_dataset(path, engine=engine)
             except (ImportError, ValueError):
-                continue  # not installed
+                continue  # this engine is not installed
             with data:
                 check(dict(data.sizes) == {"w0": 3, "chain": 2, "bias": 2}, f"{data.sizes}")
                 check(data.loss.dims == ("w0", "chain", "bias"), f"{data.loss.dims}")
@@ -234,7 +234,7 @@ def test_states_of_different_shapes_are_left_out():
                             "--state ends needs states of one shape in all cells"})
 
 
-def test_final_values_are_there_where_a_cell_can_have_any():
+def test_files_have_final_values_if_a_cell_can_have_them():
     small = ["scb", "--vocab-size", 4, "--context-length", 30, "--quiet"]
     finals = {"loss_before", "loss_after", "weights_kept", "columns_emptied"}
     for args, names, given in (
@@ -268,12 +268,13 @@ def test_refused_cells_are_marked_or_end_the_sweep():
             check(np.all(status[0] == refused) and not np.any(status[1:] == refused), f"{status}")
             check(np.all(outcome[0] == -1) and np.all(outcome[1:] > 0), f"{outcome}")
             check(np.all(np.isnan(file["loss"][0])), "loss of a refused cell")
-        # One at a corner of the grid before anything is computed.
+        # A refused cell at a corner of the grid ends the sweep before anything is computed.
         corner = over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,10,3")
         ended = popflow("sweep", "scb", *corner, "--t-end", 1, "-o", "late.h5", folder=folder, code=2)
         check("context-length = 3" in ended.err, ended.err)
         check(not os.path.exists(os.path.join(folder, "late.h5")), "computed before the corner")
-        # A sweep that ended elsewhere keeps what it has, and goes on without those cells.
+        # A sweep that ends at a refused cell elsewhere keeps its results, and can continue without
+        # such cells.
         late = [*over("vocab-size=2,5,20", "sparsity=2,5", "context-length=20,3,10"), "--t-end", 1]
         ended = popflow("sweep", "scb", *late, "-o", "d.h5", folder=folder, code=2)
         check("so does 'resume --keep-going'" in " ".join(ended.err.split()), ended.err)
@@ -284,15 +285,15 @@ def test_refused_cells_are_marked_or_end_the_sweep():
         popflow("run", "markov", "--t-end", "1", "-o", "run.h5", folder=folder, code=0)
         check("applies to files of sweeps only" in
               popflow("resume", "run.h5", "--keep-going", folder=folder, code=2).err, "of a run")
-        # What only the integrator refuses, too.
+        # Cells that only the integrator refuses are marked too.
         path = sweep("scb", *over("method=dopri5,rosenbrock4"), *SCB, "--t-end", 1, "--keep-going",
                      folder=folder, name="b.h5")
         check(list(datasets(path)["status"]) == [1, refused], "rosenbrock4 without a Jacobian")
-        # All of them: the exit code of a refusal.
+        # If all cells are refused the exit code is that of a refusal.
         sweep("markov", *over("p=0,1"), "--keep-going", folder=folder, name="c.h5", code=2)
 
 
-def test_what_is_wrong_with_all_cells_leaves_no_file():
+def test_an_error_of_all_cells_leaves_no_file():
     with Folder() as folder:
         words = ["sweep", "markov", "--over", "w0=-1,1", "--t-end", 1, "-o", "a.h5"]
         ended = popflow(*words, "--kernel", "lanes", "--stop-when", "steady", folder=folder, code=2)
@@ -319,7 +320,7 @@ def test_retry():
         check(np.all(whole["status"] == [step_limit, complete]), f"{whole['status']}")
         popflow("resume", path, "--quiet", code=0)
         check_same_data(path, sweep("markov", *args, folder=folder, name="b.h5"))
-        # Damaged on purpose: what is computed again comes back, the rest is left alone.
+        # The damaged values are restored in recomputed cells, and other cells are unchanged.
         with h5py.File(path, "r+") as file:
             file["loss"][...] = 7
         popflow("resume", path, "--retry", "step_limit", "--quiet", code=0)
@@ -331,7 +332,7 @@ def test_retry():
         check("did you mean 'complete'?" in ended.err, ended.err)
 
 
-def test_a_retry_that_is_interrupted_says_so():
+def test_an_interrupted_retry_says_so():
     with Folder() as folder:
         path = sweep("markov", "--mode", "sgd", "--over", "w0=-1:1:40", "--runs", 50, "--steps", 5000,
                      "--batch-size", 2, "--context-length", 32, "--learning-rate", 0.01, folder=folder)
@@ -345,7 +346,7 @@ def test_a_retry_that_is_interrupted_says_so():
         check(attribute(path, "status") == "complete", "the old results are kept")
 
 
-def test_a_finished_sweep_needs_its_files_no_more():
+def test_a_finished_sweep_no_longer_needs_its_input_files():
     with Folder() as folder:
         with open(os.path.join(folder, "a.txt"), "w") as file:
             file.write("abracadabra" * 20)
@@ -375,7 +376,7 @@ def test_a_finished_sweep_may_be_read_only():
         path = sweep("markov", *over("w0=-1,1"), folder=folder)
         os.chmod(path, 0o444)
         os.chmod(folder, 0o555)
-        # Whoever may write everything is another user for this.
+        # Root may write everything, so another user runs the command.
         other = ["setpriv", "--reuid=65534"] if os.geteuid() == 0 else []
         said = subprocess.run([*other, BINARY, "resume", path], capture_output=True, text=True)
         os.chmod(folder, 0o755)
@@ -392,7 +393,7 @@ def test_files_along_an_axis():
         path = os.path.join(folder, "s.h5")
         with h5py.File(path, "r") as file:
             check(words(file, "text") == ["a,b.txt", "c.txt"], "the words")
-            # The problem of each is that of its text.
+            # The problem of each cell is that of its text.
             for place, name in enumerate(("a,b.txt", "c.txt")):
                 popflow("run", "markov", "--text", name, "--t-end", 5, "--saves", 1, "-o", "r.h5",
                         "--force", folder=folder, code=0)
@@ -400,7 +401,7 @@ def test_files_along_an_axis():
                       == file["entropy_rate"][place], f"the chain of {name}")
         said = popflow("info", path, "--cell", "text=a\\,b.txt", folder=folder, code=0).out
         check("--text a,b.txt" in said, said)
-        ended = popflow("resume", path, "--retry", "complete", code=3)  # from elsewhere
+        ended = popflow("resume", path, "--retry", "complete", code=3)  # from another folder
         check("the file 'a,b.txt' does not exist; resume where the sweep was begun" in ended.err,
               ended.err)
         popflow("resume", path, "--retry", "complete", folder=folder, code=0)
@@ -410,7 +411,7 @@ def test_files_along_an_axis():
         check("c.txt' has other contents now than when the sweep was begun" in said, said)
 
 
-def test_what_all_cells_settle_alike_is_recorded():
+def test_derived_parameters_common_to_all_cells_are_recorded():
     with Folder() as folder:
         for name, text in (("a.txt", "anna eats"), ("b.txt", "oo bb oo bbb")):
             with open(os.path.join(folder, name), "w") as file:
@@ -429,7 +430,7 @@ def test_what_all_cells_settle_alike_is_recorded():
         check(settled("--over", "text=a.txt,b.txt") == 0.2, "each text has its own")
 
 
-def test_a_start_from_a_file_takes_the_place_of_an_option():
+def test_a_start_from_a_file_replaces_an_option():
     with Folder() as folder:
         popflow("run", "joma", "--tokens", 3, "--t-end", 0.2, "-o", "own.h5", folder=folder, code=0)
         for start in (["--init-from", "own.h5"], ["--problem", "own.h5"]):
@@ -439,7 +440,7 @@ def test_a_start_from_a_file_takes_the_place_of_an_option():
                 check(np.all(file["status"][()] == 1), "a cell is not complete")
 
 
-def test_nothing_is_no_axis():
+def test_an_empty_axis_is_refused():
     check_refused("sweep", {("markov", "--over", ""): "--over is empty; an axis must have the form"})
     with Folder() as folder:
         said = popflow("sweep", "markov", "--p", 1, "--keep-going", "-o", "s.h5", folder=folder).err
@@ -450,7 +451,7 @@ def test_the_table_shows_what_varies():
     with Folder() as folder:
         said = popflow("sweep", "joma", "--activation", "nonlinear", "--tokens", 8, "--over",
                        "temperature=0.5,1,2", "-o", "s.h5", folder=folder, code=0).out
-        # The entropy falls from the start everywhere.
+        # In all cells the entropy falls from the start, so this event is not shown.
         check("time_of_entropy_minimum by" in said and "time_of_entropy_falls" not in said, said)
 
 
@@ -488,7 +489,7 @@ def test_info():
             check(said in ended.err, ended.err)
 
 
-def test_an_axis_is_told_by_its_ends_or_its_range():
+def test_an_axis_is_described_by_its_ends_or_its_range():
     with Folder() as folder:
         for axes, said in {("p=0.3,0.1,0.2",): "p: 3 values within 0.1 to 0.3",
                            ("p=0.3,0.2,0.1",): "p: 3 values, 0.3 to 0.1",
@@ -522,9 +523,9 @@ def test_info_leaves_out_runs_that_diverged():
             check(status.endswith("most frequent of 12 runs"), status)
 
 
-def test_dry_run_says_what_it_will_need():
+def test_a_dry_run_says_what_a_sweep_needs():
     with Folder() as folder:
-        # A million million cells: at once, and without the memory to hold them.
+        # 10^12 cells are planned at once, without the memory to hold them.
         huge = over("w0=1:2:1000000", "e0=0:1:1000000") + ["--threads", 2]
         began = time.monotonic()
         said = popflow("sweep", "markov", *huge, "--dry-run", folder=folder, code=0).out
@@ -539,27 +540,27 @@ def test_dry_run_says_what_it_will_need():
         check(os.listdir(folder) == [], "a file was left")
 
 
-def test_runs_of_all_threads_have_to_fit_in_memory():
+def test_concurrent_runs_must_fit_in_memory():
     sgd = ["sweep", "scb", "--mode", "sgd", "--steps", 2, "--context-length", 5]
     with Folder() as folder:
-        # How much there is, the program itself says best.
+        # The program's own message says how much memory there is.
         told = popflow(*sgd, *over("seed=1,2"), "--batch-size", 2e12, folder=folder, code=2).err
         number, unit = re.search(r"there are ([\d.]+) (.B) here", told).groups()
         memory = float(number) * {"MB": 1e6, "GB": 1e9, "TB": 1e12}[unit]
-        batch = int(memory / 50 / 192)  # a run's samples take a fiftieth
+        batch = int(memory / 50 / 192)  # the samples of one run take a fiftieth of the memory
         for many in (["--over", "sparsity=1:5:5", "--over", "seed=1:40:40"],
                      ["--over", "seed=1,2", "--runs", 100]):
             told = popflow(*sgd, *many, "--batch-size", batch, "--threads", 100, folder=folder,
                            code=2).err
             check("100 runs at a time (--threads)" in told and "would need" in told, told)
-        # One large cell is no reason to think that all are.
+        # A single large cell does not imply that all cells are large.
         told = popflow(*sgd, *over(f"batch-size=1:{batch}:200"), "--threads", 100, "--dry-run",
                        folder=folder, code=0).out
         check("from " in told, told)
         check(not os.listdir(folder), "left a file")
 
 
-def test_what_is_refused():
+def test_refusals():
     check_refused("sweep", {
         ("markov", "--over", "loss:w0=1,2"): "the name 'loss' is in use for something else in the file",
         ("markov", "--over", "e:w0=1,2"): "the name 'e' is in use for something else in the file",
@@ -591,7 +592,7 @@ def test_what_is_refused():
         check("without effect in mode flow: --same-seed, --batch-size" in ended.err, ended.err)
 
 
-def test_a_sweep_that_is_refused_replaces_nothing():
+def test_a_refused_sweep_replaces_no_file():
     with Folder() as folder:
         path = sweep("markov", *over("w0=-1,1"), "--t-end", 1, folder=folder)
         with open(path, "rb") as file:
@@ -615,7 +616,7 @@ def test_a_sweep_whose_file_is_removed_says_so():
         check(process.returncode == 5 and "removed or replaced" in err, f"{process.returncode}: {err}")
 
 
-def test_samples_stand_where_they_are_given():
+def test_the_sample_axis_stands_where_it_is_given():
     with Folder() as folder:
         path = sweep("markov", *over("w0=1:2", "p=0.1,0.2", "e0=0.1:0.2"), "--samples", 4, "--t-end", 1,
                      folder=folder)

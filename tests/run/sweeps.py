@@ -1,4 +1,4 @@
-"""Sweeps, for the tests of them: comparing a cell with its run, and files with each other."""
+"""Helpers for tests of sweeps: comparing a cell with its run, and files with each other."""
 
 import os
 import shlex
@@ -15,12 +15,12 @@ def datasets(path):
 
 
 def measured(*args, folder=None):
-    """Runs the program; its exit code and the most memory that it took, in MB."""
+    """Runs the program; returns its exit code and its peak memory in MB."""
     child = subprocess.Popen([BINARY, *map(str, args)], cwd=folder, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    return child.returncode, usage.ru_maxrss / 1e3  # from kB
+    return child.returncode, usage.ru_maxrss / 1e3  # kB to MB
 
 
 def dimensions(file, name):
@@ -40,14 +40,14 @@ def words(file, name):
 
 
 def command_of(path, cell):
-    """The words of the command that runs a cell, without the program."""
+    """Returns the words of the command that runs a cell, without the program."""
     command = shlex.split(popflow("info", path, "--cell", cell, code=0).out.splitlines()[0])
     check(command[1] == "run", f"{command} is no run")
     return command[1:]
 
 
 def events_of(file):
-    """(run, event) -> time, of a run's file."""
+    """Returns the time of each (run, event) in a run's file."""
     if "kind" not in file["events"]:
         return {}
     names = words(file["events"], "kind")
@@ -71,7 +71,7 @@ def expected(name, file, run, series):
         return events_of(file).get((run, name[len("time_of_"):]), np.nan)
     if name == "seed":
         return file["parameters"].attrs[name]
-    if name in file.attrs:  # a constant
+    if name in file.attrs:  # name is a constant
         return file.attrs[name]
     if "final" in file and f"final/{name}" in file:
         final = file[f"final/{name}"]
@@ -81,7 +81,7 @@ def expected(name, file, run, series):
     if name == "time":
         return file[name][()]
     if name not in file:
-        return np.nan  # what this system can have, and this cell has not
+        return np.nan  # a value that the system can have and this cell does not
     values = file[name][run] if ensemble else file[name][()]
     axis = dimensions(file, name)[1 if ensemble else 0]
     if axis not in ("time", "time_state"):
@@ -95,10 +95,11 @@ def expected(name, file, run, series):
 
 
 def check_cell(path, cell):
-    """Every value of a cell is that of the run that `info --cell` prints, bit for bit."""
+    """Checks that every value of a cell equals that of the run that `info --cell` prints, bit for
+    bit."""
     with Folder() as folder:
         run_path = os.path.join(folder, "run.h5")
-        popflow(*command_of(path, cell), "-o", run_path, "--quiet")  # it may diverge
+        popflow(*command_of(path, cell), "-o", run_path, "--quiet")  # the run may diverge
         with h5py.File(path, "r") as sweep, h5py.File(run_path, "r") as run:
             axes = plain(sweep["sweep"].attrs["axes"]).split()
             series = plain(sweep["sweep"].attrs["record"]) == "series"
@@ -106,7 +107,7 @@ def check_cell(path, cell):
             compared = 0
             for name, item in sweep.items():
                 if not isinstance(item, h5py.Dataset) or dimensions(sweep, name)[:len(axes)] != axes:
-                    continue  # a coordinate
+                    continue  # a coordinate, not a value of cells
                 ensemble = dimensions(sweep, name)[len(axes):len(axes) + 1] == ["run"]
                 for number in range(item.shape[len(axes)] if ensemble else 1):
                     value = item[place + ((number,) if ensemble else ())]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""`compare` with trajectories that popflow did not compute: plain files of times and observables."""
+"""`compare` with trajectories of other programs: plain files of times and observables."""
 
 import os
 import random
@@ -25,7 +25,7 @@ def compared(folder, name, *args, code=0):
 
 
 def plain_file(path, numbers, attributes=(), **variables):
-    """Returns a file that a user would write with xarray, without popflow's attributes."""
+    """Writes a file as a user would with xarray, without popflow's attributes; returns its path."""
     data = {name: (("run", "time") if np.ndim(values) == 2 else ("time",), values)
             for name, values in numbers.items() if name != "time"}
     data.update(variables)
@@ -35,14 +35,14 @@ def plain_file(path, numbers, attributes=(), **variables):
 
 
 def numbers_of(path, group="", names=OBSERVABLES):
-    """The observables of a run's file, and its times."""
+    """Returns the observables of a run's file, and its times."""
     with h5py.File(path) as file:
         found = file[group] if group else file
         return {name: found[name][()] for name in ["time", *names]}
 
 
 def time_of_event(path, group=""):
-    """(name, first times of each run) of the file's only event."""
+    """Returns the name of the file's only event, and its first time in each run."""
     with h5py.File(path) as file:
         found = file[group] if group else file
         words = plain_words(found["events/kind"].attrs["flag_meanings"])
@@ -51,7 +51,7 @@ def time_of_event(path, group=""):
 
 
 def table(path):
-    """The verdicts of a comparison, and their numbers."""
+    """Returns a comparison's verdicts and their numbers."""
     with h5py.File(path) as file:
         verdicts = file["comparison/verdicts"]
         return {name: verdicts[name][()] for name in verdicts if name != "statement"}
@@ -64,7 +64,7 @@ def check_same_verdicts(path, other):
         check(same(one[name], two[name]), f"{name}: {one[name]}, {two[name]}")
 
 
-def test_plain_numbers_get_the_verdicts_that_popflows_own_file_gets():
+def test_plain_files_get_the_verdicts_of_popflows_own_files():
     with Folder() as folder:
         flow = run(folder, "flow", *SMALL)
         sgd = run(folder, "sgd", *SMALL, "--mode", "sgd", "--runs", 12)
@@ -78,7 +78,7 @@ def test_plain_numbers_get_the_verdicts_that_popflows_own_file_gets():
         check(tables[0][:length] == tables[1][:length], also.out)
         check("As models of mine" in also.out, also.out)
         check("As models of mine" in popflow("info", other, code=0).out, "info")
-        # The file holds them, and its readers take them for a rung like any other.
+        # The comparison's file contains the trajectories, and its readers treat them as a rung.
         with h5py.File(other) as file:
             check(same(file["mine/loss"][()], numbers_of(sgd)["loss"]), "mine/loss")
             check(file["comparison"].attrs["trajectories"] in ("mine", b"mine"), "trajectories")
@@ -102,7 +102,8 @@ def test_rungs_are_computed_at_the_times_of_the_file():
                 check(np.allclose(a, b, rtol=1e-9, atol=1e-12), f"{rung} {name}: {a}, {b}")
         with h5py.File(path) as file:
             check(plain_words(file.attrs["rungs"]) == ["flow", "sde", "sgd", "mine"], "rungs")
-            # Pairs are (flow, sde), (flow, sgd), (sde, sgd), (flow, mine), (sde, mine), (sgd, mine).
+            # Pairs are (flow, sde), (flow, sgd), (sde, sgd), (flow, mine), (sde, mine), (sgd,
+            # mine).
             kinds = file["comparison/verdicts/verdict"][()]
             check((kinds[:, 1] == kinds[:, 3]).all(), kinds)
             check(np.abs(file["comparison/loss_difference"][5]).max() == 0, "sgd and its copy")
@@ -113,7 +114,7 @@ def plain_words(text):
     return (text.decode() if isinstance(text, bytes) else text).split()
 
 
-def test_times_that_all_have_are_compared_and_the_others_told():
+def test_common_times_are_compared_and_the_others_reported():
     with Folder() as folder:
         whole, _ = compared(folder, "whole", *SMALL, "--runs", 6, "--rungs", "flow,sgd")
         numbers = numbers_of(whole, "sgd", ["loss"])
@@ -126,7 +127,7 @@ def test_times_that_all_have_are_compared_and_the_others_told():
         with h5py.File(path) as file:
             check(np.allclose(file["comparison/time"][()], [0, 0.8, 1.2]), "time")
             check("slope_mean" not in file["comparison"], "what the file does not have")
-        # flow and sde have any times; sgd and gd those of steps.
+        # flow and sde can have any times; sgd and gd only those of steps.
         odd = {"time": np.array([0, 0.31, 0.777, 1.99]), "loss": numbers["loss"][:, :4]}
         odd = plain_file(folder + "/odd.nc", odd)
         path, _ = compared(folder, "odd", "markov", *TRAINING, "--from", f"mine={odd}", "--rungs", "flow,sde",
@@ -138,7 +139,7 @@ def test_times_that_all_have_are_compared_and_the_others_told():
         check("have a single time in common" in said.err and "whole steps" in said.err, said.err)
 
 
-def test_steps_become_flow_time_by_the_learning_rate():
+def test_steps_are_converted_to_flow_time():
     with Folder() as folder:
         whole, _ = compared(folder, "whole", *SMALL, "--runs", 6, "--rungs", "flow,sgd")
         loss = numbers_of(whole, "sgd", ["loss"])["loss"]
@@ -155,7 +156,7 @@ def test_steps_become_flow_time_by_the_learning_rate():
         compared(folder, "b", "--from", f"a={steps},b={steps}", "--learning-rate", 0.05)
 
 
-def test_trajectories_alone_need_no_system():
+def test_trajectories_alone_are_compared_without_a_system():
     with Folder() as folder:
         draws = np.random.default_rng(1).normal(size=(3, 20, 5)).cumsum(axis=2)
         a, b, c = (plain_file(f"{folder}/{name}.nc", {"time": np.arange(5), "height": values})
@@ -164,12 +165,13 @@ def test_trajectories_alone_need_no_system():
         check("As models of a" in said.out and "height" in said.out, said.out)
         words = {"agree": 0, "differ": 1}
         found = table(path)["verdict"][0]
-        check(found[1] == words["differ"] and found[0] != words["differ"], found)  # (a,c), (a,b)
+        # pairs (a,c) and (a,b)
+        check(found[1] == words["differ"] and found[0] != words["differ"], found)
         popflow("info", path, code=0)
         popflow("plot", path, code=0)
 
 
-def test_what_few_runs_can_say():
+def test_verdicts_of_few_runs():
     with Folder() as folder:
         flow = run(folder, "flow", *SMALL)
         sgd = run(folder, "sgd", *SMALL, "--mode", "sgd", "--runs", 3)
@@ -182,16 +184,16 @@ def test_what_few_runs_can_say():
         _, said = compared(folder, "three", "--from",
                            f"flow={flow},mine={plain_file(folder + '/three.nc', numbers)}")
         check("needs ~" in said.out or "undecided" in said.out, said.out)
-        # A run that says it has no randomness is compared as a flow is: with itself it agrees.
+        # A run marked as deterministic is compared like a flow, and agrees with itself.
         same_flow = plain_file(folder + "/flow.nc", numbers_of(flow), {"deterministic": 1})
         path, said = compared(folder, "exact", "--from", f"flow={flow},mine={same_flow}")
         found = table(path)
-        # Where the flow has no range there is no verdict (-1); events are not in the file.
+        # There is no verdict (-1) where the flow has no range; the file has no events.
         asked = found["question"] <= 1
         check(set(found["verdict"][asked].ravel()) <= {0, -1} and 0 in found["verdict"], found["verdict"])
 
 
-def test_another_start_is_told():
+def test_a_different_start_is_reported():
     with Folder() as folder:
         flow = run(folder, "flow", *SMALL)
         sgd = run(folder, "sgd", *SMALL, "--mode", "sgd", "--runs", 8)
@@ -241,7 +243,7 @@ def test_files_that_cannot_be_compared():
         flow = run(folder, "flow", *SMALL)
         mine = folder + "/mine.nc"
         for sentence, content in cases.items():
-            if "slope" in content:  # with plain names, no named dimensions
+            if "slope" in content:  # plain HDF5 names, without named dimensions
                 with h5py.File(mine, "w") as file:
                     file["time"], file["loss"], file["slope"] = time, loss, loss[:3]
             else:

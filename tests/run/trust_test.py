@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: slow
-"""Long work and unexpected input: data that are kept, and messages."""
+"""Long runs and unexpected input: data must be kept, and messages must be right."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def refused(*words, code):
 
 
 def cut_extension(folder, words, end, how):
-    """Extends a run and interrupts the extension; the file's status then."""
+    """Extends a run and interrupts the extension; returns the file."""
     file = path(folder, "cut.h5")
     popflow(*words, "-o", file, code=0)
     with h5py.File(file) as run:
@@ -115,7 +115,7 @@ def test_extending_keeps_links_and_permissions():
         check(attribute(file, "status") == "complete", "the file behind the link is not extended")
 
 
-def test_sizes_beyond_the_machine_are_named_before_they_are_taken():
+def test_too_large_sizes_are_refused_by_name_in_advance():
     with Folder() as folder:
         file = path(folder, "run.h5")
         popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", file, code=0)
@@ -126,7 +126,7 @@ def test_sizes_beyond_the_machine_are_named_before_they_are_taken():
 
 
 def bytes_of_sample(words):
-    """Memory that a run takes for each sample of a batch, by its own count."""
+    """Returns the memory per sample of a batch, by the program's own count."""
     def counted(batch):
         said = popflow(*words, "--batch-size", batch, "--json", code=0).out
         return json.loads(said)["memory_bytes"]
@@ -139,15 +139,15 @@ def test_samples_are_counted_with_their_contexts():
         for system in (["joma-joint", "--tokens", 1000], ["scb", "--vocab-size", 4]):
             words = ["run", *system, "--mode", "sgd", "--steps", 1, "--saves", 1, "--dry-run", "-o",
                      path(folder, "none.h5"), "--context-length"]
-            # A row of the tokens' numbers, or two bytes a token.
+            # A context takes a row of the tokens' numbers, or two bytes per token.
             short, long = bytes_of_sample([*words, 10]), bytes_of_sample([*words, 2000])
             check(short < 800 and long > 4000, f"{system}: {short} and {long} bytes")
-            # 10 GB without the contexts, a terabyte with them.
+            # The batch needs 10 GB without the contexts, and a terabyte with them.
             said = refused(*words, 100_000, "--batch-size", 50_000_000, code=2)
             check("--batch-size" in said and "memory" in said, said)
 
 
-def test_words_that_never_end():
+def test_very_long_words_are_refused_briefly():
     with Folder() as folder:
         said = popflow("run", "scb", "--" + 5000 * "x", code=2, folder=folder).err
         check(len(said) < 1000, f"{len(said)} characters are echoed")
@@ -160,13 +160,13 @@ def test_a_comparison_of_one_step_in_logarithmic_spacing():
                 "--runs", 2, "-o", path(folder, "c.h5"), code=0)
 
 
-def test_threads_that_the_system_does_not_start():
+def test_a_run_continues_with_the_threads_that_the_system_allows():
     with Folder() as folder:
         file = path(folder, "run.h5")
         small = "ulimit -v 300000; exec "
         if subprocess.run(["sh", "-c", f"{small} {BINARY} --version"], capture_output=True,
                           check=False).returncode != 0:
-            return  # a program with sanitizers needs more to begin with
+            return  # a program with sanitizers needs more memory to start
         done = subprocess.run(["sh", "-c", f"{small} {BINARY} run markov --threads "
                                f"64 --t-end 1 -o {file}"], capture_output=True, text=True)
         check(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
@@ -176,7 +176,7 @@ def test_threads_that_the_system_does_not_start():
 CRAWLS = ["run", "markov", "--method", "euler", "--dt", 1e-9, "--saves", 3]
 
 
-def test_a_run_that_crawls_says_so_once():
+def test_a_run_with_tiny_steps_is_reported_once():
     with Folder() as folder:
         file = path(folder, "run.h5")
         said = popflow(*CRAWLS, "--max-steps", 150000, "-o", file, code=6).err
@@ -188,7 +188,7 @@ def test_a_run_that_crawls_says_so_once():
         check("away" not in said, said)
 
 
-def test_a_run_that_crawls_is_ended():
+def test_a_run_with_tiny_steps_is_ended():
     with Folder() as folder:
         cut = path(folder, "cut.h5")
         for word in ("stuck", "either"):
@@ -207,7 +207,7 @@ def test_a_run_that_crawls_is_ended():
         check_equal(whole, cut, free_attributes=("output",), slots=False)
 
 
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for():
+def test_a_pipe_without_a_writer_is_refused():
     with Folder() as folder:
         pipe = path(folder, "pipe")
         os.mkfifo(pipe)
@@ -218,7 +218,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for():
             refused("run", "scb", option, pipe, "--dry-run", code=3)
         for late in (0, 0.5):
             for text, option in (("t-end = 3\n", "--config"), ("a\tb\t3\nb\ta\t2\n", "--counts")):
-                # The writer may come late, and take its time.
+                # The writer may come late and be slow.
                 writer = subprocess.Popen(["sh", "-c", f"sleep {late}; (sleep {late}; printf '{text}') "
                                            f"> {pipe}"])
                 popflow("run", "scb", option, pipe, "--dry-run", code=0)
@@ -229,7 +229,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for():
                 check(done.returncode == 0, done.stderr)
 
 
-def test_counts_beyond_all_counting_are_named():
+def test_impossible_counts_are_refused_by_name():
     with Folder() as folder:
         for words, said in (
                 (["--mode", "sde", "--t-end", 1e300], "--t-end 1e+300 takes 1e+303 steps of 0.001"),
@@ -253,7 +253,7 @@ def test_counts_beyond_all_counting_are_named():
             told = popflow("compare", "markov", *words, "-o", path(folder, "c.h5"), code=2).err
             check("at most 2^53" in told, told)
         popflow("run", "markov", "--mode", "sgd", "--steps", 2**53, "--dry-run", code=0)
-        # What samples take: some hundred bytes each, in each run that goes at a time.
+        # Each sample takes a few hundred bytes in every concurrent run.
         many = ["run", "scb", "--mode", "sgd", "--steps", 2, "--batch-size", 2e12, "--dry-run"]
         told = popflow(*many, code=2).err
         check("--batch-size 2000000000000 would need 5.02 PB of memory" in told, told)
@@ -275,7 +275,7 @@ def test_options_too_long_to_be_read_again_are_not_written():
     with Folder() as folder:
         config = path(folder, "long.cfg")
         with open(config, "w") as lines:
-            # Each number becomes a digit longer: .1 is written as 0.1.
+            # Each number becomes one digit longer: .1 is written as 0.1.
             lines.write("save-at = " + ",".join(f".{i}" for i in range(1000001, 2850000)) + "\n")
         told = popflow("run", "markov", "--t-end", 1, "--config", config, "-o",
                        path(folder, "run.h5"), code=2).err
@@ -290,7 +290,7 @@ def test_a_comparison_that_ends_at_the_step_limit_says_so():
         check("--max-steps" in told and "ends there" in told, told)
 
 
-def test_groups_within_groups_are_refused_at_once():
+def test_deeply_nested_groups_are_refused_quickly():
     with Folder() as folder:
         for name in ("one.h5", "two.h5"):
             popflow("run", "markov", "--mode", "sgd", "--runs", 2, "--steps", 5, "-o",
@@ -306,7 +306,7 @@ def test_groups_within_groups_are_refused_at_once():
         check(time.monotonic() - began < 20, "it took long")
 
 
-def test_what_turns_the_direction_of_writing_does_not_reach_the_terminal():
+def test_characters_that_change_the_writing_direction_are_not_printed():
     with Folder() as folder:
         file = path(folder, "run.h5")
         popflow("run", "markov", "--t-end", 1, "-o", file, "--quiet", code=0)
@@ -317,9 +317,9 @@ def test_what_turns_the_direction_of_writing_does_not_reach_the_terminal():
         check(len(shown) < 6000, f"{len(shown)} characters")
 
 
-def test_a_run_is_resumed_however_early_it_was_killed():
+def test_a_run_killed_at_its_beginning_is_resumed():
     with Folder() as folder:
-        # Long in the making, so that the moment is met.
+        # Creating this file takes long, so that the kill comes during it.
         words = ["run", "scb", "--vocab-size", "100", "--context-length", "20000", "--saves", "2", "--state",
                  "none", "--max-steps", "1"]
         for attempt in range(5):
@@ -335,9 +335,9 @@ def test_a_run_is_resumed_however_early_it_was_killed():
             os.remove(file)
 
 
-def test_the_page_says_what_the_runs_do():
+def test_pages_of_systems_agree_with_runs():
     with Folder() as folder:
-        # The entropy of five nodes or more does not rise again within the default end.
+        # With five nodes or more the entropy does not rise again before the default end.
         page = " ".join(popflow("systems", "joma", code=0).out.split())
         check("five nodes or more the entropy falls below 1e-5 and is still there" in page, page)
         for seed in (1, 3):
@@ -346,7 +346,7 @@ def test_the_page_says_what_the_runs_do():
                     "--problem-seed", seed, "--t-end", 1e6, "-o", file, code=0)
             with h5py.File(file) as run:
                 check(run["attention_entropy"][-1] < 1e-5, "the entropy rose")
-        # The threshold and rounding divide.
+        # Threshold and rounding divide columns by their sums.
         page = " ".join(popflow("systems", "scb", code=0).out.split())
         check("put back" not in page and "divided by the sum of the remaining weights" in page, page)
         said = popflow("run", "scb", "--schedule", "two-stage", "--t-end", 1, "-o", path(folder, "s.h5"),
@@ -355,7 +355,7 @@ def test_the_page_says_what_the_runs_do():
               "columns are divided by their sums" in said, said)
 
 
-def test_a_run_from_another_is_the_same_when_it_is_resumed():
+def test_a_run_from_another_runs_end_is_resumed_bit_for_bit():
     with Folder() as folder:
         first = path(folder, "first.h5")
         for words in ([], ["--bias", "free"], ["--method", "rosenbrock4"],
@@ -367,10 +367,10 @@ def test_a_run_from_another_is_the_same_when_it_is_resumed():
             popflow(*onwards, "--t-end", 30, "--saves", 3, "-o", longer, "--force", code=0)
             with h5py.File(first) as a, h5py.File(whole) as b:
                 check(b["parameters"].attrs["e0"] == np.ravel(a["e"][()])[-1], "the file hides its start")
-            os.remove(first)  # what was made from it is whole
+            os.remove(first)  # the second file does not need the first
             popflow("resume", longer, "--t-end", 60, code=0)
             check_equal(whole, longer, **FREE)
-        # Interrupted on its way.
+        # Interrupt the second run on its way.
         popflow("run", "markov", "--t-end", 30, "--saves", 3, "-o", first, code=0)
         whole, cut = path(folder, "w.h5"), path(folder, "c.h5")
         onwards = ["run", "markov", "--init-from", first, "--method", "euler", "--dt", 1e-4, "--t-end",
@@ -385,7 +385,7 @@ def test_a_run_from_another_is_the_same_when_it_is_resumed():
             popflow("resume", cut, code=0)
             check_equal(whole, cut, free_attributes=("output",), slots=False)
             os.remove(cut)
-        # Its own configuration reproduces it.
+        # Its own configuration reproduces the run.
         config = path(folder, "own.cfg")
         with open(config, "w") as file:
             file.write(attribute(whole, "config", "parameters"))
@@ -402,7 +402,7 @@ def events(file):
         return {names[kind]: time for kind, time in zip(kinds, times) if kind >= 0}
 
 
-def test_an_extremum_is_an_event_where_it_stands_out():
+def test_an_extremum_is_an_event_if_it_is_prominent_enough():
     words = ["run", "joma-joint", "--temperature", 0.5, "--activation", "square"]
     with Folder() as folder:
         found = []
@@ -412,23 +412,23 @@ def test_an_extremum_is_an_event_where_it_stands_out():
             found.append(events(file))
         for name, time in found[0].items():
             check(all(abs(other[name] - time) <= 1e-6 * time for other in found), f"{name}: {found}")
-        with h5py.File(file) as run:  # the last has the finest records
+        with h5py.File(file) as run:  # the last file has the finest records
             time, rank = run["time"][()], run["stable_rank"][()]
             check(abs(found[0]["rank_minimum"] - time[np.argmin(rank)]) <= 1, f"{found[0]}")
             check(abs(found[0]["rank_falls"] - time[np.argmax(rank)]) <= 1, f"{found[0]}")
-        # A minimum that is waiting to prove itself is kept.
+        # A checkpoint keeps an extremum that is not yet confirmed.
         whole, cut = path(folder, "whole.h5"), path(folder, "cut.h5")
         popflow(*words, "--t-end", 420, "--saves", 421, "-o", whole, code=0)
         for end in (20, 367):
             popflow(*words, "--t-end", end, "--saves", end + 1, "-o", cut, "--force", code=0)
             popflow("resume", cut, "--t-end", 420, code=0)
             check_equal(whole, cut, free_attributes=FREE["free_attributes"] + ("force",), slots=False)
-        # A fall by less, and no rise.
+        # A smaller fall without a rise gives no minimum.
         file = path(folder, "joma.h5")
         popflow("run", "joma", "--activation", "nonlinear", "--attention", "linear", "--nodes", 20, "-o", file,
                 code=0)
         check(events(file).get("entropy_minimum", 1) > 0, f"a minimum at the start: {events(file)}")
-        # With noise every step is a wiggle.
+        # With noise every step may be a small extremum, which must not count.
         file = path(folder, "noisy.h5")
         popflow("run", "joma-joint", "--mode", "sgd", "--batch-size", 64, "--t-end", 100, "--runs", 1, "-o",
                 file, code=0)
@@ -445,7 +445,7 @@ def told_status(words):
     return next(line[1].rstrip(":") for line in lines if line and line[0] == "status")
 
 
-def test_the_status_that_resume_shows_is_the_file_s():
+def test_resume_shows_the_status_of_the_file():
     with Folder() as folder:
         flow = ["run", "markov", "--method", "euler", "--dt", 2e-5, "--t-end", 100, "--saves", 3]
         steady = ["run", "scb", "--vocab-size", 5, "--context-length", 30, "--t-end", 20000, "--saves", 21,
@@ -461,7 +461,7 @@ def test_the_status_that_resume_shows_is_the_file_s():
                 until_there(file, process)
                 process.send_signal(how)
                 process.wait()
-                for again in (code, 0):  # resumed, and with nothing to do
+                for again in (code, 0):  # after resuming, and with nothing left to do
                     said = popflow("resume", file, code=again).out
                     check(told_status(said) == status == attribute(file, "status"), f"{name}: {said}")
                     if name == "sgd":
@@ -474,7 +474,7 @@ def test_the_status_that_resume_shows_is_the_file_s():
                 check(("2: 2 complete" in said) == (name == "sgd"), said)
 
 
-def test_what_goes_in_is_checked_before_what_comes_out():
+def test_inputs_are_checked_before_the_output():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", path(folder, "r.h5"), code=0)
         for command in "run", "compare":
@@ -485,7 +485,7 @@ def test_what_goes_in_is_checked_before_what_comes_out():
             check("--force" in told, f"{command}: {told}")
 
 
-def test_an_ensemble_goes_on_run_by_run():
+def test_an_ensemble_continues_run_by_run():
     with Folder() as folder:
         for mode, end in (["--mode", "sgd"], "--steps"), (["--mode", "sde"], "--t-end"):
             first, second, cut = (path(folder, f"{mode[1]}-{name}.h5") for name in "abc")
@@ -497,7 +497,7 @@ def test_an_ensemble_goes_on_run_by_run():
             with h5py.File(first) as one, h5py.File(second) as two:
                 for name in "e", "w", "b":
                     check(np.array_equal(two[name][:, 0], one[name][1:4, -1]), f"{mode}: {name}")
-            # So does what was killed before it had a checkpoint.
+            # A run killed before its first checkpoint also continues run by run.
             process = subprocess.Popen([BINARY, *map(str, on), "-o", cut, end, "100000000"],
                                        stderr=subprocess.DEVNULL)
             until_there(cut, process)
@@ -511,7 +511,7 @@ def test_an_ensemble_goes_on_run_by_run():
         check("has 5 runs, but run number 5 is not among them" in told and "--runs 5" in told, told)
 
 
-def test_what_compares_and_sweeps_goes_on_run_by_run():
+def test_comparisons_and_sweeps_continue_run_by_run():
     with Folder() as folder:
         first, compared, swept, alone = (path(folder, f"{name}.h5") for name in "abcd")
         noisy = ["--learning-rate", 0.1, "--t-end", 2, "--runs", 3]
@@ -535,7 +535,7 @@ def test_what_compares_and_sweeps_goes_on_run_by_run():
         check("run number 3 is not among them" in told, told)
 
 
-def test_great_costs_are_told_before_they_begin():
+def test_long_computations_are_announced_in_advance():
     for words in (["run", "topic", "--mode", "sgd", "--runs", 8, "--quiet"],
                   ["compare", "topic", "--quiet"]):
         with Folder() as folder:
@@ -566,7 +566,7 @@ def test_a_phase_that_replays_the_noise_of_the_last_says_so():
         check("draws the same samples" not in said, said)
 
 
-def test_a_damaged_configuration_is_blamed_on_its_file():
+def test_a_message_names_the_file_with_a_damaged_configuration():
     with Folder() as folder:
         popflow("run", "markov", "--t-end", 1, "--saves", 3, "-o", "r.h5", folder=folder, code=0)
         popflow("sweep", "markov", "--over", "w0=-1:1:3", "--t-end", 1, "-o", "s.h5",
