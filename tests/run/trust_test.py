@@ -348,7 +348,7 @@ def test_pages_of_systems_agree_with_runs():
                 check(run["attention_entropy"][-1] < 1e-5, "the entropy rose")
         # Threshold and rounding divide columns by their sums.
         page = " ".join(popflow("systems", "scb", code=0).out.split())
-        check("put back" not in page and "divided by the sum of the remaining weights" in page, page)
+        check("put back" not in page and "divided by the sum of its remaining weights" in page, page)
         said = popflow("run", "scb", "--schedule", "two-stage", "--t-end", 1, "-o", path(folder, "s.h5"),
                        code=0).err
         check("each column is divided by its sum" in said and
