@@ -39,7 +39,7 @@ TEST_CASE("results and messages go to separate streams", "[fast][cli]") {
   CHECK(fixture.err.str() == "a remark\nwarning: a warning\n");
 }
 
-TEST_CASE("--quiet suppresses everything except warnings", "[fast][cli]") {
+TEST_CASE("the option --quiet suppresses everything except warnings", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.quiet = true, .terminal = true});
   screen.result("a table");
