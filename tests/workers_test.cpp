@@ -43,7 +43,7 @@ TEST_CASE("A job ends when its last task ends, not before", "[fast]") {
   }
 }
 
-TEST_CASE("A task's exception reaches the caller, and the pool goes on", "[fast]") {
+TEST_CASE("A task's exception reaches the caller, and the pool can still be used", "[fast]") {
   Workers workers(3);
   for (int job = 0; job < 500; ++job) {
     std::atomic<int> done = 0;
@@ -58,7 +58,7 @@ TEST_CASE("A task's exception reaches the caller, and the pool goes on", "[fast]
   }
 }
 
-TEST_CASE("Several threads may use one pool: each gets all of its own tasks done", "[fast]") {
+TEST_CASE("Several threads may use one pool: all tasks of each thread are done", "[fast]") {
   Workers workers(3);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> callers;

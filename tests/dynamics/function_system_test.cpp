@@ -246,11 +246,10 @@ TEST_CASE("Training in epochs visits every sample once in each pass", "[fast]") 
     CHECK(sum(Purpose::samples, 3 * pass) == 5);
     others = others || sum(Purpose::bootstrap, 3 * pass) != 5;
   }
-  CHECK(others);  // the SDE's noise is that of independent draws
+  CHECK(others);  // the SDE's noise has independent draws
 }
 
-TEST_CASE("Orders of passes are drawn afresh and do not depend on how they are asked for",
-          "[fast]") {
+TEST_CASE("Each pass has a random order, which does not depend on the size of requests", "[fast]") {
   constexpr std::size_t kSamples = 7;
   std::vector<std::size_t> all(5 * kSamples), piece(3);
   visit_in_passes({3, Purpose::samples, 2}, kSamples, all);
@@ -273,7 +272,7 @@ TEST_CASE("Orders of passes are drawn afresh and do not depend on how they are a
   CHECK(other != all);
 }
 
-TEST_CASE("Noise may move another state with the names of the flow", "[fast]") {
+TEST_CASE("A noisy system may have another state, with the observables of the flow", "[fast]") {
   FunctionSystem system = decaying({});
   system.functions = [](const Parameters&, const Setting& setting) {
     Functions f;

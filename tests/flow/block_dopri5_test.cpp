@@ -44,7 +44,7 @@ class Relaxations : public Decades {
  private:
   static constexpr double kPeriod = 20;
   static double way(double t) { return kPeriod * std::sin(t / kPeriod); }
-  // Slope of an entry; that of entry 500 is NaN after a time.
+  // Slope of an entry; the slope of entry 500 is NaN after a time.
   [[nodiscard]] double slope(std::size_t i, double x, double t) const override {
     return i == 500 && t > jump_ ? NAN : rate(i) * (1 - x) * std::cos(t / kPeriod);
   }

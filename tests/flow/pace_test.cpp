@@ -38,7 +38,7 @@ TEST_CASE("a flow whose end is out of reach is found after 100000 steps", "[flow
 TEST_CASE("a flow whose steps become longer does not count as out of reach", "[flow][fast]") {
   // Time grows from 1e-60 to 1 in 700 000 steps.
   CHECK(out_of_reach_after(2'000'000, 1, [](double t) { return 1e-60 + 2e-4 * t; }) == 0);
-  // A stiff phase of 60 000 steps, at whose pace the end would be out of reach.
+  // In a stiff phase of 60 000 steps the end seems out of reach.
   CHECK(out_of_reach_after(2'000'000, 1e6, [](double t) { return t < 6e-5 ? 1e-9 : 10; }) == 0);
 }
 

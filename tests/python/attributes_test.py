@@ -29,7 +29,7 @@ def test_missing_attribute_names_the_nearest(name, advice):
     assert advice in str(found.value)
 
 
-def test_comparison_module_leads_to_the_verdicts():
+def test_the_comparison_modules_error_names_the_verdicts():
     with pytest.raises(AttributeError, match=r"popflow\.compare\(\.\.\.\)\.verdicts"):
         importlib.import_module("popflow.comparison").verdict
 

@@ -90,8 +90,7 @@ def test_messages_never_get_into_files():
             for streams in (">&-", "2>&-", "<&- >&- 2>&-"):
                 shell = f'"{BINARY}" {command} -o a.h5 --force {streams}'
                 code = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True).returncode
-                # Output that cannot be written is a failure; a warning that cannot be written is
-                # not.
+                # Unwritten output is a failure, and an unwritten warning is not.
                 check(code == (0 if streams == "2>&-" else 5), f"{shell} ended with {code}")
                 popflow("info", "a.h5", folder=folder, code=0)
 

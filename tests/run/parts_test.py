@@ -190,7 +190,7 @@ def test_diverged_runs_are_merged():
             check((ended.code == 4) == (attribute(merged, "status") == "diverged"), rate)
 
 
-def test_files_that_do_not_belong_together():
+def test_files_that_do_not_belong_together_are_refused():
     with Folder() as folder:
         args = CASES["markov sgd"]
         a, b, c, d = parts(folder, args, [2, 2, 2, 1])

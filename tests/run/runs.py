@@ -181,8 +181,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def hear_hangups():
-    """Makes the program hear hangups. nohup ignores them, and programs inherit this unless they
-    begin with this call."""
+    """Makes the program receive SIGHUP. nohup ignores this signal, and programs inherit that unless
+    they begin with this call."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 

@@ -252,7 +252,7 @@ def test_a_signal_interrupts_a_run():
                 check(attribute(path, "status") == "interrupted", "status")
                 done = int(file["saves_done"][()])
                 check(np.array_equal(file["time"][()], np.linspace(0, file["time"][-1], 5)),
-                      "an interrupted run moves no time")
+                      "an interrupted run changes no save time")
                 check(np.all(np.isnan(file["loss"][done:])), "an interrupted run adds no save")
                 check(np.max(file["restart/slot_time"][()]) > 0 or done < 2, "no restart slot")
 

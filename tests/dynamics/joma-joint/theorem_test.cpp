@@ -370,7 +370,8 @@ TEST_CASE("the leading singular value of large matrices, also with close singula
     const Attention::Matrix weights(V.data(), V.rows(), V.cols());
     const LeadingTriplet found = leading_direction(weights, pool());
     CHECK(stable_rank(weights, pool()) == Approx(found.stable_rank).epsilon(1e-12));
-    // Ranges that contain the rank, for which any number inside will do, and ranges that do not.
+    // Ranges with and without the rank. In the first case the result may be any number in the
+    // range.
     const double rank = found.stable_rank;
     for (const double part : {0.5, 0.01, 1e-5, 1e-9}) {
       for (const auto& [low, high] : {std::pair(rank * (1 - part), rank * (1 + part)),

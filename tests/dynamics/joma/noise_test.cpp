@@ -26,7 +26,7 @@ std::string refusal(F&& f) {
   return "nothing";
 }
 
-TEST_CASE("joma takes full coordinates with noise, and says why it refuses others",
+TEST_CASE("joma uses full coordinates with noise, and says why it refuses others",
           "[fast][joma][noise]") {
   const Case chosen({"--mode", "sde", "--noise", "isotropic"});
   CHECK(chosen.config.own.word("coordinates") == "full");

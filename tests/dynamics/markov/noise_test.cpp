@@ -200,7 +200,7 @@ TEST_CASE("markov: a batch's chains have the same bits as single streams",
 
 TEST_CASE("markov: sampled gradients have the flow for mean and the exact covariance",
           "[fast][markov][noise]") {
-  // Lengths that give only a rest, one block, or blocks and a rest. 40 000 samples; first moments,
+  // Lengths of less than a block, one block, or blocks and a part. 40 000 samples; first moments,
   // and second moments along four directions, lie within 5 standard errors. With another seed one
   // of the 210 numbers fails with probability 1e-4.
   for (const PQ& of : {PQ{0.2, 0.3}, PQ{0.7, 0.8}, PQ{0.05, 0.5}}) {

@@ -30,7 +30,7 @@ constexpr double kEnd = 2;
 constexpr PQ kChain{0.2, 0.3};
 const Sampling kPairs{.context_length = 2, .noisy = true};
 
-/// Interpolation at Chebyshev points of an interval whose ends no run comes near. Steps across the
+/// Interpolation at Chebyshev points of an interval; runs stay far from its ends. Steps across the
 /// ends leave errors of 1e-6 in the moments; the compared differences are larger.
 class Grid {
  public:

@@ -21,8 +21,8 @@ TEST_CASE("An alias table draws outcomes with their probabilities", "[fast][scb]
 }
 
 TEST_CASE("An alias table draws the same outcomes in blocks as one by one", "[fast][scb][noise]") {
-  // Tables of up to 32 places fit into registers; numbers of outcomes leave a rest after blocks of
-  // 16.
+  // Tables of up to 32 places fit into registers. Numbers of outcomes are no multiples of the block
+  // of 16.
   for (const Eigen::Index n : {1, 2, 20, 32, 33, 500, 65536}) {
     Eigen::VectorXd weights = Eigen::VectorXd::LinSpaced(n, 1, 3);
     if (n > 2) weights[n / 2] = 0;

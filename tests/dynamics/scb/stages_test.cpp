@@ -581,7 +581,7 @@ TEST_CASE("The defaults of two stages come from the problem's constants", "[fast
   CHECK(observe(*signal, reduced.to(time), time).at("signal_A") == Approx(alpha).epsilon(0.03));
   CHECK(finals(system, flow.view(), 200).at("columns_below_threshold") == 0);
 
-  // With a time there is no default level, and given options stay.
+  // If a time is given there is no default level. Given options are kept.
   const Parameters other = settled({"--schedule", "two-stage", "--stage1-time", "7", "--l1", "0",
                                     "--threshold", "0.1", "--context-length", "50"});
   CHECK_FALSE(other.has("stage1-signal"));

@@ -257,7 +257,7 @@ TEST_CASE("topic: symmetric factors stay in their three subspaces in the full fl
   CHECK(log_log_slope(step_sizes, errors) == Approx(4).margin(0.5));
 }
 
-TEST_CASE("topic: embeddings within a topic have the penalty's gradient alone", "[fast][topic]") {
+TEST_CASE("topic: embeddings within a topic have only the penalty's gradient", "[fast][topic]") {
   const double scale = 0.5, l2 = 0.02;
   for (const Data& data : small_data()) {
     if (data.words_per_topic == 1) continue;
