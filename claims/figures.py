@@ -6,7 +6,7 @@ docs/pictures/draw_results.py draws them, and the page takes their descriptions 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .claim import Check, Number
@@ -172,7 +172,18 @@ def courses(claim: int, forms: Forms) -> list[Along]:
                     points = Points(line, style)
                     panel.lines.append(points)
                 points.numbers.setdefault(float(groups["x"]), number)
-    return list(panels.values())
+    names = ascending([name for _, name in panels])
+    return sorted(panels.values(), key=lambda panel: names.index(panel.title))
+
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def ascending(names: Sequence[str]) -> list[str]:
+    """Sorts names that differ in numbers alone by these. Other names keep their order."""
+    kinds = [NUMBER.sub("", name) for name in names]
+    return sorted(dict.fromkeys(names), key=lambda name: (
+        kinds.index(NUMBER.sub("", name)), [float(one) for one in NUMBER.findall(name)]))
 
 
 def forest(checks: Iterable[Check]) -> list[Rows]:
@@ -192,6 +203,7 @@ def forest(checks: Iterable[Check]) -> list[Rows]:
         for one, words in zip(of, parts):
             rest = words[shared:] if single else []
             panel.rows.setdefault(", ".join(filter(None, [one.where, *rest])), []).append(one)
+        panel.rows = {name: panel.rows[name] for name in ascending(list(panel.rows))}
         panels.append(panel)
     return panels
 
