@@ -214,3 +214,9 @@ def test_conditions_of_a_forest_plot_have_rows():
 def test_the_page_is_made_from_the_stored_results():
     text = page.PLACE.read_text()
     assert page.page(text) == text, "scripts/claims --page makes it anew"
+
+
+def test_names_in_a_figure_ascend_by_their_numbers():
+    names = ["T = 50", "T = 100", "else", "rate 1e-05 of 2", "T = 25", "rate 1e-06 of 3"]
+    assert figures.ascending(names) == ["T = 25", "T = 50", "T = 100", "else", "rate 1e-06 of 3",
+                                        "rate 1e-05 of 2"]
