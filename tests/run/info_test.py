@@ -170,7 +170,7 @@ def test_csv_contains_outcome_and_parameters():
         check(len(rows) == 3 and {row["outcome"] for row in rows} == {"global"}, rows)
         check({(row["p"], row["t-end"], row["status"]) for row in rows}
               == {("0.3", "200", "complete")}, rows[0])
-        check("threads" not in rows[0] and "q" not in rows[0], "what is at its default")
+        check("threads" not in rows[0] and "q" not in rows[0], "options at their defaults are listed")
         path = run(folder, "markov", "--mode", "sgd", "--runs", 4, "--t-end", 2, "--saves", 3,
                    "--bias", "free")
         rows = table(path)

@@ -26,7 +26,7 @@ def runs_either_way(folder, *words):
         popflow("run", "markov", *NOISY, *words, "--runs", 21, "--t-end", 20, "--saves", 4, "--kernel",
                 name, "-o", f"{name}.h5", folder=folder, code=0)
     paths = [os.path.join(folder, f"{name}.h5") for name in ("auto", "scalar", "lanes")]
-    check([kernel(path) for path in paths] == ["lanes", "scalar", "lanes"], "what is recorded")
+    check([kernel(path) for path in paths] == ["lanes", "scalar", "lanes"], "recorded kernels")
     for path in paths[1:]:
         check_same_data(paths[0], path)
     # A part of the ensemble has other neighbours in lanes.

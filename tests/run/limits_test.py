@@ -182,7 +182,7 @@ def test_a_terminated_plot_leaves_no_process_and_no_file():
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-            check(not lives, "the Python that draws lives on")
+            check(not lives, "the Python that draws has not ended")
             check(process.returncode == code, f"ended with {process.returncode}: {said}")
             check(os.listdir(folder) == ["a.h5"], f"left behind: {os.listdir(folder)}")
             check("Traceback" not in said, said)

@@ -61,7 +61,7 @@ def test_an_ensemble():
                 "--force", code=0)
         with h5py.File(path) as file:
             left = 12 - (file["status"][()] == 3).sum()
-        check(0 < left < 12, "all diverged, or none")
+        check(0 < left < 12, "all cells diverged, or none")
         text = drawn(path)
         check(f"{left} of 12 runs, the others diverged" in text and "e+" not in text, text)
 

@@ -29,7 +29,7 @@ def problem(tokens=5, length=7):
 def test_single_precision():
     with Folder() as folder:
         right = problem()
-        check(refusal(folder, **right) is None, "the problem itself is taken")
+        check(refusal(folder, **right) is None, "the correct problem was refused")
         said = refusal(folder, P=right["P"].astype("f4"), Q=right["Q"])
         check("single precision? Normalise them in double" in said, said)
         said = refusal(folder, P=0.9 * right["P"], Q=right["Q"])
@@ -57,8 +57,8 @@ def test_misspelt():
         for name, meant in (("Mu", "mu"), ("v0", "V0"), ("q_position", "Q_position")):
             said = refusal(folder, **right, **{name: mu})
             check(f"holds {name}, " in said and f"did you mean '{meant}'?" in said, said)
-        check(refusal(folder, **right, mu=mu, MU=mu) is None, "with mu there, MU is none of ours")
-        check(refusal(folder, **right, notes=mu) is None, "other names are let be")
+        check(refusal(folder, **right, mu=mu, MU=mu) is None, "MU was refused beside mu")
+        check(refusal(folder, **right, notes=mu) is None, "an unrelated name was refused")
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ def test_transfer_reports_its_correlation():
                 if "V" in old:
                     V = old["V"][()].reshape(-1, *old["V"].shape[-3:])[0, -1]
                     if source == stages:
-                        check(abs(V.sum(axis=0)[0] - 1) > 1e-3, "it has slid along the valley")
+                        check(abs(V.sum(axis=0)[0] - 1) > 1e-3, "V has not moved along the valley")
                         V = V / V.sum(axis=0)
                 else:
                     # plus a term that contributes nothing

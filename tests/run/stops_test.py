@@ -103,9 +103,9 @@ def test_the_maximum_step_size():
         check(np.all(longest <= 0.25 * (1 + 1e-9)), f"steps of {longest}")
         run(folder, *plan, "--config", config)
         _, by_file = steps()
-        check(np.array_equal(by_option, by_file), "a configuration says the same")
+        check(np.array_equal(by_option, by_file), "option and configuration differ")
         run(folder, *plan)
-        check(np.max(steps()[0]) > 0.25, "without it steps are longer")
+        check(np.max(steps()[0]) > 0.25, "steps are short without a maximum")
         # An extended run keeps the maximum.
         run(folder, *SMALL, "--t-end", 50, "--saves", 3, "--max-step", 0.25)
         popflow("resume", path, "--t-end", 100, code=0)

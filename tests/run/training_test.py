@@ -81,7 +81,7 @@ def test_an_extended_run_keeps_the_length_of_its_schedule():
         with h5py.File(out) as file:
             check(file["parameters"].attrs["schedule-length"] == 2, "the length follows the end")
             w = file["w"][()]
-            check(w[-1] == w[-2], "what has no rate moves")
+            check(w[-1] == w[-2], "w moves after the schedule has reached 0")
 
 
 def test_files_record_a_learning_rate_that_changes():

@@ -505,7 +505,7 @@ def test_an_ensemble_continues_run_by_run():
             process.wait()
             with h5py.File(cut) as three:
                 starts = three["restart/state"][()].reshape(3, 2, -1)[:, 0]
-                check(len(np.unique(starts, axis=0)) == 3, "all resume from one start")
+                check(len(np.unique(starts, axis=0)) == 3, "runs resume from equal states")
         told = refused("run", "markov", "--mode", "sgd", "--steps", 5, "--runs", 9, "--init-from",
                        first, "-o", path(folder, "x.h5"), code=2)
         check("has 5 runs, but run number 5 is not among them" in told and "--runs 5" in told, told)
