@@ -78,7 +78,7 @@ def wrong_steps(monkeypatch):
 
 
 def other_data_in_epochs(monkeypatch):
-    """Training in epochs has larger data, and draws them with replacement."""
+    """Makes training in epochs use larger data, drawn with replacement."""
     def finite(*arrays, sampling):
         scale = 1.1 if sampling == "epochs" else 1
         return popflow.model.finite(*[scale * array for array in arrays])
@@ -86,13 +86,13 @@ def other_data_in_epochs(monkeypatch):
 
 
 def louder_noise(monkeypatch):
-    """The SDE's noise has twice its covariance."""
+    """Doubles the covariance of the SDE's noise."""
     right = Model.noise
     monkeypatch.setattr(Model, "noise", lambda m, covariance: right(m, covariance=2 * covariance))
 
 
 def larger_spread(monkeypatch):
-    """The exact spread has twice its variance."""
+    """Doubles the variance of the exact spread."""
     right = glm_sgd.exact_spread
     monkeypatch.setattr(glm_sgd, "exact_spread", lambda *given: np.sqrt(2) * right(*given))
 

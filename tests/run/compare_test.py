@@ -27,7 +27,8 @@ def test_a_file_has_a_group_per_rung_and_a_comparison():
         groups = [rung.replace(":", "_") for rung in RUNGS]
         with h5py.File(path) as file:
             check(set(groups) < set(file), list(file))
-            check(set(file["sgd"]) > {"problem", "parameters", "events", "restart"}, "a run's groups")
+            check(set(file["sgd"]) > {"problem", "parameters", "events", "restart"},
+                  "a run's groups")
         for engine in ("h5netcdf", "netcdf4"):
             sgd = xarray.open_dataset(path, group="sgd", engine=engine)
             compared = xarray.open_dataset(path, group="comparison", engine=engine)
@@ -41,7 +42,8 @@ def test_a_file_has_a_group_per_rung_and_a_comparison():
                                   sgd.loss.std("run", ddof=1) / 12**0.5), "standard error")
                 pair = int(np.flatnonzero((compared.first == 0) & (compared.second == 4))[0])
                 flow = compared.loss_mean[0]
-                check(np.allclose(compared.loss_difference[pair], compared.loss_mean[4] - flow), "-")
+                check(np.allclose(compared.loss_difference[pair], compared.loss_mean[4] - flow),
+                      "-")
                 width = compared.loss_margin / (float(flow.max()) - float(flow.min()))
                 check(np.isclose(width, 0.05), width)
         said = ended.out
@@ -96,7 +98,8 @@ def test_the_table_shows_sizes_of_differences_and_what_each_rung_describes():
         # The two statements distinguish a significant difference that is small from one that may or
         # may not be small.
         check({("agree", True), ("differ", True)} <= seen, seen)
-        check(("needs", True) in verdicts(folder, "wide.h5", 0.07, "flow,sgd")[1], "nothing is open")
+        check(("needs", True) in verdicts(folder, "wide.h5", 0.07, "flow,sgd")[1],
+              "no verdict is open")
         told = " ".join(out.split())
         check("drifts, z = " in told and ": no drift shown" in told, "the invariant has verdicts")
         last = told[told.index("As models of sgd, within these margins: "):]
@@ -134,7 +137,8 @@ def test_the_range_may_agree_while_times_and_depth_differ():
         with h5py.File(path) as file:
             group = file["comparison"]
             geometric = np.exp(np.log(np.maximum(file["sgd/excess_loss"], 1e-30)).mean(axis=0))
-            check(np.allclose(group["excess_loss_mean_geometric"][1], geometric, rtol=1e-12), "mean")
+            check(np.allclose(group["excess_loss_mean_geometric"][1], geometric, rtol=1e-12),
+                  "mean")
             events = file["sgd/events"]
             median = np.median(events["time"])
         told = " ".join(ended.out.split())
@@ -314,7 +318,8 @@ def test_the_start_is_saved_wherever_saves_begin():
             with h5py.File(path) as file:
                 check(list(file["comparison/time"]) == [0, *asked, 30], list(file["comparison/time"]))
             check("drifts, z =" in ended.out and "agree" in ended.out, ended.out)
-            check(popflow("resume", path, code=0).err.count("finished"), "it is read again")
+            check(popflow("resume", path, code=0).err.count("finished"),
+                  "resume does not say that it is finished")
 
 
 def test_states_are_reduced_if_all_rungs_together_have_too_many():
@@ -366,7 +371,8 @@ def test_a_rung_whose_runs_all_diverge_differs_from_the_flow():
         check("12 of 12 runs diverged" in ended.out and "too few runs" not in ended.out, ended.out)
         with h5py.File(path) as file:
             words = file["comparison/loss_verdict"].attrs["flag_meanings"].split()
-            check(words[file["comparison/loss_verdict"][0]] == "differ", "the flow does not diverge")
+            check(words[file["comparison/loss_verdict"][0]] == "differ",
+                  "the flow does not diverge")
 
 
 def test_runs_that_stop_at_the_start_are_undecided():
@@ -503,8 +509,10 @@ def test_observables_without_values_have_no_verdict():
                               3, "--document-length", 50, "--rungs", "flow,sgd")
         with h5py.File(path) as file:
             group = file["comparison"]
-            check(np.isnan(group["excess_loss_mean"][()]).all(), "it has values")
-            check(list(group["excess_loss_verdict"]) == [-1], "a verdict on nothing")
+            check(np.isnan(group["excess_loss_mean"][()]).all(),
+                  "an observable without values has some")
+            check(list(group["excess_loss_verdict"]) == [-1],
+                  "an observable without values has a verdict")
         check("excess_loss" not in ended.out, ended.out)
 
 
@@ -521,7 +529,7 @@ def test_a_start_that_has_changed_is_refused():
         process = subprocess.Popen([BINARY, *map(str, words)], cwd=folder, stderr=subprocess.DEVNULL)
         until_there(path, process)
         process.send_signal(signal.SIGINT)
-        check(process.wait() == 130, "it had ended")
+        check(process.wait() == 130, "the comparison ended before the signal")
         start(5)
         said = popflow("resume", path, folder=folder, code=3).err
         check("from another start than the one that --init-from" in " ".join(said.split()), said)

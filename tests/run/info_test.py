@@ -92,7 +92,8 @@ def test_impossible_shards_are_refused_and_missing_shards_counted():
             check(f"the attribute {name} of sweep is" in said.err and allowed in said.err, said)
             lines = [line.split()[:2] for line in said.out.splitlines()]
             check(lines.count(["bad.h5", "-"]) == 1 and "9 of 9 saves" in said.out, said)
-            check(sum(line[:1] == ["bad.h5"] for line in lines) == 1, "one line a file")
+            check(sum(line[:1] == ["bad.h5"] for line in lines) == 1,
+                  "a file has several lines, or none")
         shutil.copy(os.path.join(folder, "good.h5"), bad)
         with h5py.File(bad, "a") as file:
             file["sweep"].attrs["shards"] = 2**53
@@ -119,7 +120,7 @@ def test_an_extension_does_not_list_its_times():
         found = re.search(r"save-at ([^ ]*) \((\d+) values\)", said)
         check(found and found[1].startswith("0,0.1,0.2,...,") and found[1].endswith("4.05"), said)
         with h5py.File(path) as file:
-            check(int(found[2]) == len(file["time"]), "as many as there are")
+            check(int(found[2]) == len(file["time"]), "wrong number of saves")
         few = run(folder, "markov", "--save-at", "1,2", "--t-end", 3)
         check("save-at 1,2" in info(few) and "values)" not in info(few), "a short list is shown")
 
@@ -131,7 +132,8 @@ def test_a_single_save_has_no_first_value():
             check("first" not in info(path) and "last" in info(path), info(path))
             # The drift of a conserved quantity needs a start too.
             check("invariant's drift" not in info(path), info(path))
-            check("first" in info(run(folder, "markov", "--t-end", 2, "--saves", 2, *ensemble)), "two")
+            check("first" in info(run(folder, "markov", "--t-end", 2, "--saves", 2, *ensemble)),
+                  "two")
 
 
 def test_a_first_record_that_is_not_the_start_is_not_called_first():
@@ -170,11 +172,13 @@ def test_csv_contains_outcome_and_parameters():
         check(len(rows) == 3 and {row["outcome"] for row in rows} == {"global"}, rows)
         check({(row["p"], row["t-end"], row["status"]) for row in rows}
               == {("0.3", "200", "complete")}, rows[0])
-        check("threads" not in rows[0] and "q" not in rows[0], "options at their defaults are listed")
+        check("threads" not in rows[0] and "q" not in rows[0],
+              "options at their defaults are listed")
         path = run(folder, "markov", "--mode", "sgd", "--runs", 4, "--t-end", 2, "--saves", 3,
                    "--bias", "free")
         rows = table(path)
-        check([row["run"] for row in rows] == [str(run) for run in range(4) for _ in range(3)], "runs")
+        check([row["run"] for row in rows] == [str(run) for run in range(4) for _ in range(3)],
+              "runs")
         check({(row["bias"], row["runs"], row["status"]) for row in rows}
               == {("free", "4", "complete")}, rows[0])
 

@@ -93,7 +93,8 @@ def test_flows_of_a_sweep_of_scb_take_lanes_in_signal_coordinates():
             check(np.allclose(scalar[name], lanes[name], rtol=1e-6, equal_nan=True), name)
         check(np.isfinite(lanes["time_of_fast_phase_end"]).any(), "an event that waits for another")
         check(np.allclose(mixed["loss"][0], mixed["loss"][1], rtol=1e-6), "with lanes and without")
-        check(np.isfinite(refused["loss"][0]) and np.isnan(refused["loss"][1]), "coordinates without lanes")
+        check(np.isfinite(refused["loss"][0]) and np.isnan(refused["loss"][1]),
+              "coordinates without lanes")
         with h5py.File(os.path.join(folder, "run.h5")) as run:
             check(run["loss"][-1] == lanes["loss"][6], "the bits of a cell")
 
@@ -142,8 +143,10 @@ def test_flows_of_a_sweep_of_joma_take_lanes_in_reduced_coordinates():
             check(("--kernel lanes" in command) == found, f"the command of case {k}")
         popflow(*command_of(auto, "temperature=1.5,k=1"), "-o", "run.h5", folder=folder, code=0)
         with h5py.File(os.path.join(folder, "run.h5")) as run:
-            check(run["attention_entropy"][-1] == lanes["attention_entropy"][0, 1], "the bits of a cell")
-            check(run["events/time"][1] == lanes["time_of_entropy_minimum"][0, 1], "and of its event")
+            check(run["attention_entropy"][-1] == lanes["attention_entropy"][0, 1],
+                  "the bits of a cell")
+            check(run["events/time"][1] == lanes["time_of_entropy_minimum"][0, 1],
+                  "and of its event")
 
 
 def test_a_problem_file_determines_whether_there_are_lanes():

@@ -236,7 +236,8 @@ def test_files_that_do_not_belong_together_are_refused():
         popflow("merge", a, b, c, "-o", merged, "--force", code=0)
         check(attribute(merged, "runs", "parameters") == 6, "--force replaces")
         check("needs -o" in popflow("merge", a, b, code=2).err, "-o is needed")
-        check("names of the files" in popflow("merge", "-o", "x.h5", code=2).err, "files are needed")
+        check("names of the files" in popflow("merge", "-o", "x.h5", code=2).err,
+              "files are needed")
 
 
 def test_another_problem_is_refused():
@@ -321,7 +322,7 @@ def test_an_interrupted_merge_leaves_no_file():
                 os.remove(folder + "/merged.h5")
             else:
                 cut_short += process.returncode == 130
-            check(sorted(os.listdir(folder)) == there, "something is left")
+            check(sorted(os.listdir(folder)) == there, "the merge left a file")
         check(cut_short > 0, "no merge was interrupted")
 
 

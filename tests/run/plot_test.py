@@ -123,7 +123,8 @@ def test_a_comparison_of_sweeps():
         check(len(rows) == 6 and all(re.fullmatch("(a+)(d+)", row) for row in rows), text)
         check("agree 75%" in text and "differ 25%" in text, text)
         check("undecided 100%" in drawn(path, "--observable", "loss"), "the observable's verdict")
-        check(drawn(path, "--observable", "loss_difference").startswith("loss_difference"), "no map")
+        check(drawn(path, "--observable", "loss_difference").startswith("loss_difference"),
+              "no map")
         check("did you mean 'loss'" in popflow("plot", path, "--observable", "los", code=2).err,
               "no suggestion")
         check("--against" in popflow("plot", path, "--against", "w0", code=2).err, "--against")
@@ -176,7 +177,8 @@ def test_observables_without_numbers_have_no_row():
         popflow("run", "topic", "--topics", "4", "--words-per-topic", "3", "--topics-per-document",
                 "2", "--t-end", "10", "-o", path, code=0)
         with h5py.File(path) as file:
-            check((file["excess_loss"][()] != file["excess_loss"][()]).all(), "it has one")
+            check((file["excess_loss"][()] != file["excess_loss"][()]).all(),
+                  "the excess loss has a number")
         text = drawn(path)
         check("nan" not in text and "excess_loss" not in text and "norm_key" in text, text)
 
@@ -188,7 +190,8 @@ def test_refusals():
         path = os.path.join(folder, "run.h5")
         popflow("run", "markov", "--t-end", "1", "-o", path, code=0)
         check("--style" in popflow("plot", path, "--style", "a.mplstyle", code=2).err, "--style")
-        check("is also an input: plot reads it" in popflow("plot", path, "-o", path, code=2).err, "-o replaces")
+        check("is also an input: plot reads it" in popflow("plot", path, "-o", path, code=2).err,
+              "-o replaces")
 
 
 def test_existing_files_are_replaced_only_with_force():

@@ -155,7 +155,8 @@ def test_a_start_continues_in_the_stage_where_its_run_ended():
             words = [*SMALL, *mode, "--l1", 1e-5, "--threshold", 0.2]
             first, _ = run(folder, name + "-first", *words, "--t-end", 40)
             with h5py.File(first) as file:
-                check(np.all(np.atleast_2d(file["stage"][()])[:, -1] == 2), f"{name}: not in stage 2")
+                check(np.all(np.atleast_2d(file["stage"][()])[:, -1] == 2),
+                      f"{name}: not in stage 2")
                 loss = float(np.atleast_2d(file["loss"][()])[0, -1])
                 states = [(field, file[field][()].reshape(-1, *file[field].shape[2 if noisy else 1:])[-1])
                           for field in attribute(first, "state_fields").split() if field[0] in "VA"]
@@ -164,7 +165,8 @@ def test_a_start_continues_in_the_stage_where_its_run_ended():
             check("starts in stage 2" in done.err, done.err)
             with h5py.File(next_) as file:
                 check(np.all(np.atleast_2d(file["stage"][()]) >= 2), f"{name}: begins anew")
-                check(abs(np.atleast_2d(file["loss"][()])[0, 0] - loss) < 1e-14, f"{name}: the loss jumps")
+                check(abs(np.atleast_2d(file["loss"][()])[0, 0] - loss) < 1e-14,
+                      f"{name}: the loss jumps")
                 for field, last in states:
                     now = file[field][()].reshape(-1, *file[field].shape[2 if noisy else 1:])[0]
                     check(np.allclose(now, last, rtol=1e-13, atol=1e-15), f"{name}: {field} jumps")
@@ -186,7 +188,8 @@ def test_a_start_continues_in_the_stage_where_its_run_ended():
             if name == "flow":  # with another P the loss has no plateau yet
                 other, _ = run(folder, "other", *words, "--problem-seed", 3, "--init-from", next_, "--t-end", 5)
                 with h5py.File(other) as file:
-                    check(np.all(file["stage"][()] == 2), "it rests on another problem's plateau")
+                    check(np.all(file["stage"][()] == 2),
+                          "the run is at rest on another problem's plateau")
 
 
 def test_transfer_reports_its_correlation():
@@ -311,7 +314,7 @@ def test_failures_are_reported_also_when_quiet():
                       "two-stage", "--plateau-time", 0, "--l1", 1e-4, "--coordinates", "support",
                       "--l1-solver", "splitting", "--dt", 0.1, "--t-end", 30, "--quiet")
         check("--dt 0.1 is too large for l1" in done.err, done.err)
-        check(not run(folder, "fine", *quiet)[1].err, "nothing went wrong")
+        check(not run(folder, "fine", *quiet)[1].err, "an intact run has a warning")
 
 
 def test_a_transfer_of_negative_correlation_does_not_reach_stage_2():

@@ -193,7 +193,7 @@ def test_options_of_save_times():
             with h5py.File(run(folder, *SMALL, *args), "r") as file:
                 done = file["saves_done"][()]
                 check(done == len(file["time"]), f"{done} saves are done")
-                check(np.all(np.isfinite(file["loss"][()])), "a save holds nothing")
+                check(np.all(np.isfinite(file["loss"][()])), "a save has no value")
                 return file["time"][()]
 
         check(np.array_equal(times("--t-end", 7), np.linspace(0, 7, 201)), "default")
@@ -206,7 +206,8 @@ def test_options_of_save_times():
         check(list(times("--t-end", 8, "--saves", 5, "--save-spacing", "log", "--save-first", 1))
               == [0, 1, 2, 4, 8], "log from 1")
         check(list(times("--t-end", 8, "--saves", 1, "--save-spacing", "log")) == [8], "log, one")
-        check(list(times("--t-end", 8, "--saves", 2, "--save-spacing", "log")) == [0, 8], "log, two")
+        check(list(times("--t-end", 8, "--saves", 2, "--save-spacing", "log")) == [0, 8],
+              "log, two")
         for spacing in ("linear", "log"):
             check(list(times("--t-end", 0, "--save-spacing", spacing)) == [0], "the start alone")
         for args in (["--save-at", "1,9", "--t-end", 8], ["--save-at", "2,1"],
@@ -232,7 +233,7 @@ def test_options_of_states():
                     check(file["V"].shape == (rows, 5, 5) and file["A"].shape == (rows, 30, 5),
                           f"shapes with --state {state}")
                     check(file["V"].dims[0][0].name == "/" + axis, "first axis")
-                    check(np.all(np.isfinite(file["V"][()])), "a row holds nothing")
+                    check(np.all(np.isfinite(file["V"][()])), "a row has no value")
                     if state == "ends":
                         check(list(file["time_state"]) == [0, 9], "the ends")
 

@@ -185,7 +185,8 @@ def test_a_configuration_of_run_can_be_used():
         ended = popflow("sweep", "markov", "--config", config, *over("w0=-1,0,1"), "-o", "other.h5",
                         folder=folder, code=0)
         check("replaces all axes of the configuration" in " ".join(ended.err.split()), ended.err)
-        check(datasets(os.path.join(folder, "other.h5"))["loss"].shape == (3,), "axes of the command line")
+        check(datasets(os.path.join(folder, "other.h5"))["loss"].shape == (3,),
+              "axes of the command line")
 
 
 def test_readers_see_labels():
@@ -325,7 +326,8 @@ def test_retry():
             file["loss"][...] = 7
         popflow("resume", path, "--retry", "step_limit", "--quiet", code=0)
         loss = datasets(path)["loss"]
-        check(np.array_equal(loss[:, 0], whole["loss"][:, 0]) and np.all(loss[:, 1] == 7), f"{loss}")
+        check(np.array_equal(loss[:, 0], whole["loss"][:, 0]) and np.all(loss[:, 1] == 7),
+              f"{loss}")
         popflow("resume", path, "--retry", "complete,step_limit", "--quiet", code=0)
         check(np.array_equal(datasets(path)["loss"], whole["loss"]), "all again")
         ended = popflow("resume", path, "--retry", "complet", code=2)
@@ -368,7 +370,8 @@ def test_retry_finds_reduced_cells_with_runs_at_a_limit():
         check(whole["status"] == step_limit, whole["status"])
         said = popflow("resume", path, "--retry", "step_limit", code=6)
         check("is finished" not in said.err, said.err)
-        check(np.array_equal(datasets(path)["status_count"], whole["status_count"]), "the same again")
+        check(np.array_equal(datasets(path)["status_count"], whole["status_count"]),
+              "the same again")
 
 
 def test_a_finished_sweep_may_be_read_only():
@@ -536,7 +539,7 @@ def test_a_dry_run_says_what_a_sweep_needs():
             for words_more in ([], ["--dry-run"]):
                 _, megabytes = measured("sweep", "markov", *huge, *more, *words_more, folder=folder)
                 check(megabytes < 1000, f"{megabytes} MB")
-        check(time.monotonic() - began < 100, "it takes long")
+        check(time.monotonic() - began < 100, "the dry run takes long")
         check(os.listdir(folder) == [], "a file was left")
 
 
@@ -613,7 +616,8 @@ def test_a_sweep_whose_file_is_removed_says_so():
         os.remove(path)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=PATIENCE)[1]
-        check(process.returncode == 5 and "removed or replaced" in err, f"{process.returncode}: {err}")
+        check(process.returncode == 5 and "removed or replaced" in err,
+              f"{process.returncode}: {err}")
 
 
 def test_the_sample_axis_stands_where_it_is_given():

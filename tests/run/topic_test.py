@@ -317,7 +317,8 @@ def test_sampled_runs_do_not_depend_on_threads_or_each_other():
         three, one = run("three.h5", "--runs", 3, "--threads", 2), run("one.h5", "--threads", 1)
         for name in ("W_V", "W_K", "W_Q", "loss"):
             check(np.array_equal(read(three, name)[:1], read(one, name)), name)
-            check(not np.array_equal(read(three, name)[0], read(three, name)[1]), f"equal {name} in two runs")
+            check(not np.array_equal(read(three, name)[0], read(three, name)[1]),
+                  f"equal {name} in two runs")
 
 
 def test_refusals_of_full_matrices():

@@ -152,7 +152,8 @@ def test_lanes_and_single_runs_agree():
                             "--saves", 3, "--kernel", kernel, "--seed", 3, "--force", "-o", out, code=0)
                 with h5py.File(lanes) as one, h5py.File(alone) as two:
                     for name in "e", "w", "b":
-                        check(np.array_equal(one[name][()], two[name][()]), f"{rule} {method} {name}")
+                        check(np.array_equal(one[name][()], two[name][()]),
+                              f"{rule} {method} {name}")
             for noisy in ([], ["--batch-noise-in-variance"]):
                 if rule == "signsgd" and not noisy:
                     continue
@@ -160,7 +161,8 @@ def test_lanes_and_single_runs_agree():
                     popflow("sweep", "markov", *words, *noisy, "--over", "w0=0.4:1:20", "--over", "learning-rate=0.02,0.05",
                             "--kernel", kernel, "--rtol", 1e-8, "--atol", 1e-11, "--force", "-o", out, code=0)
                 with h5py.File(lanes) as one, h5py.File(alone) as two:
-                    check(np.allclose(one["w"][()], two["w"][()], rtol=1e-6, atol=1e-7), f"{rule} {noisy}")
+                    check(np.allclose(one["w"][()], two["w"][()], rtol=1e-6, atol=1e-7),
+                          f"{rule} {noisy}")
 
 
 def test_a_start_from_another_rule_forgets_its_moments():
@@ -171,8 +173,10 @@ def test_a_start_from_another_rule_forgets_its_moments():
                 "-o", then, code=0)
         popflow("run", "markov", "--t-end", 1, "--init-from", then, "-o", plain, code=0)
         with h5py.File(first) as a, h5py.File(then) as b, h5py.File(plain) as c:
-            check(a["w"][-1] == b["w"][0] and b["w"][-1] == c["w"][0], "the parameters go on")
-            check(abs(b["w"][1] - b["w"][0]) < abs(b["w"][2] - b["w"][1]), "and begin at rest")
+            check(a["w"][-1] == b["w"][0] and b["w"][-1] == c["w"][0],
+                  "the parameters do not continue")
+            check(abs(b["w"][1] - b["w"][0]) < abs(b["w"][2] - b["w"][1]),
+                  "the flow does not begin at rest")
 
 
 def test_a_start_may_continue_the_moments_of_the_last_run():
@@ -201,7 +205,8 @@ def test_a_start_may_continue_the_moments_of_the_last_run():
         with h5py.File(first) as one, h5py.File(then) as two:
             stretch = (1 - 0.9 ** 0.25) / (1 - 0.9)
             ends, starts = one["m_w"][..., -1] * stretch, two["m_w"][..., 0]
-            check((ends != 0).all() and np.allclose(ends, starts, rtol=1e-12), f"{ends} and {starts}")
+            check((ends != 0).all() and np.allclose(ends, starts, rtol=1e-12),
+                  f"{ends} and {starts}")
         popflow("run", "markov", "--optimizer", "adam", *words, "--t-end", 0.02, "-o", first, code=0)
         plain = path(folder, "plain.h5")
         popflow("run", "markov", *words, "--t-end", 0.02, "-o", plain, code=0)
@@ -224,11 +229,13 @@ def test_moments_are_recorded_with_the_axes_of_their_fields():
                 check(found, f"{system}: no moments")
                 for name in found:
                     x, m = file[name][()], file["m_" + name][()]
-                    check(x.shape == m.shape and (m[..., 0] == 0).all() or x.ndim > 2, f"{system} {name}")
+                    check(x.shape == m.shape and (m[..., 0] == 0).all() or x.ndim > 2,
+                          f"{system} {name}")
                     axis = 1 if file["status"].shape else 0
                     steps, after = np.diff(x, axis=axis), np.take(m, range(1, 5), axis=axis)
                     check(np.abs(after).max() > 0, f"{system} {name}: nothing moves")
-                    check(np.allclose(steps, 0.01 * after, rtol=1e-6, atol=1e-12), f"{system} {name}")
+                    check(np.allclose(steps, 0.01 * after, rtol=1e-6, atol=1e-12),
+                          f"{system} {name}")
             popflow(*words, "--optimizer", "adam", "--state-of-optimizer", code=0)
             popflow("resume", out, "--t-end", 0.06, code=0)
             with h5py.File(out) as file:
@@ -249,7 +256,8 @@ def test_rules_are_exact_in_reduced_coordinates():
                             "--saves", 4, "--rtol", 1e-8, "--atol", 1e-12, "--force", "-o", out, code=0)
                 with h5py.File(reduced) as one, h5py.File(full) as two:
                     check(np.ptp(one["loss"][()]) > 0, f"{system} {rule}: nothing moves")
-                    check(np.allclose(one["loss"][()], two["loss"][()], rtol=1e-6), f"{system} {words} {rule}")
+                    check(np.allclose(one["loss"][()], two["loss"][()], rtol=1e-6),
+                          f"{system} {words} {rule}")
         told = refused("run", "linear-attention", "--optimizer", "adam", "--batch-noise-in-variance", "--t-end", 1)
         check("--coordinates full" in told and "variances" in told, told)
 

@@ -133,7 +133,8 @@ def test_common_times_are_compared_and_the_others_reported():
         path, _ = compared(folder, "odd", "markov", *TRAINING, "--from", f"mine={odd}", "--rungs", "flow,sde",
                            "--runs", 4)
         with h5py.File(path) as file:
-            check(np.allclose(file["comparison/time"][()], [0, 0.31, 0.777, 1.99], rtol=1e-12), "time")
+            check(np.allclose(file["comparison/time"][()], [0, 0.31, 0.777, 1.99], rtol=1e-12),
+                  "time")
         _, said = compared(folder, "steps", "markov", *TRAINING, "--from", f"mine={odd}", "--rungs",
                            "flow,sgd", "--runs", 4, code=3)
         check("have a single time in common" in said.err and "whole steps" in said.err, said.err)
@@ -301,7 +302,7 @@ def test_a_comparison_beside_trajectories_resumes_without_their_file():
             os.rename(mine + ".away", mine)
             check_equal(whole, path, free_attributes=("threads", "config", "output", "force"),
                         slots=False)
-        check(resumed > 0, "none was interrupted")
+        check(resumed > 0, "no comparison was interrupted")
 
 
 run_all()

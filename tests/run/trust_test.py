@@ -151,7 +151,8 @@ def test_very_long_words_are_refused_briefly():
     with Folder() as folder:
         said = popflow("run", "scb", "--" + 5000 * "x", code=2, folder=folder).err
         check(len(said) < 1000, f"{len(said)} characters are echoed")
-        check("line 1" in refused("run", "scb", "--counts", "/dev/zero", code=3), "no line told")
+        check("line 1" in refused("run", "scb", "--counts", "/dev/zero", code=3),
+              "the message names no line")
 
 
 def test_a_comparison_of_one_step_in_logarithmic_spacing():
@@ -366,7 +367,8 @@ def test_a_run_from_another_runs_end_is_resumed_bit_for_bit():
             popflow(*onwards, "--t-end", 60, "--saves", 5, "-o", whole, "--force", code=0)
             popflow(*onwards, "--t-end", 30, "--saves", 3, "-o", longer, "--force", code=0)
             with h5py.File(first) as a, h5py.File(whole) as b:
-                check(b["parameters"].attrs["e0"] == np.ravel(a["e"][()])[-1], "the file hides its start")
+                check(b["parameters"].attrs["e0"] == np.ravel(a["e"][()])[-1],
+                      "the file hides its start")
             os.remove(first)  # the second file does not need the first
             popflow("resume", longer, "--t-end", 60, code=0)
             check_equal(whole, longer, **FREE)
@@ -392,7 +394,8 @@ def test_a_run_from_another_runs_end_is_resumed_bit_for_bit():
         again = path(folder, "again.h5")
         popflow("run", "markov", "--config", config, "-o", again, code=0)
         with h5py.File(whole) as a, h5py.File(again) as b:
-            check(np.array_equal(a["loss"][()], b["loss"][()]), "the configuration is another run's")
+            check(np.array_equal(a["loss"][()], b["loss"][()]),
+                  "the configuration is another run's")
 
 
 def events(file):
@@ -411,7 +414,8 @@ def test_an_extremum_is_an_event_if_it_is_prominent_enough():
             popflow(*words, "--t-end", 420, "--saves", saves, "--state", "ends", "-o", file, code=0)
             found.append(events(file))
         for name, time in found[0].items():
-            check(all(abs(other[name] - time) <= 1e-6 * time for other in found), f"{name}: {found}")
+            check(all(abs(other[name] - time) <= 1e-6 * time for other in found),
+                  f"{name}: {found}")
         with h5py.File(file) as run:  # the last file has the finest records
             time, rank = run["time"][()], run["stable_rank"][()]
             check(abs(found[0]["rank_minimum"] - time[np.argmin(rank)]) <= 1, f"{found[0]}")
@@ -463,14 +467,16 @@ def test_resume_shows_the_status_of_the_file():
                 process.wait()
                 for again in (code, 0):  # after resuming, and with nothing left to do
                     said = popflow("resume", file, code=again).out
-                    check(told_status(said) == status == attribute(file, "status"), f"{name}: {said}")
+                    check(told_status(said) == status == attribute(file, "status"),
+                          f"{name}: {said}")
                     if name == "sgd":
                         check("2: 2 complete" in said, said)
             if status == "complete":
                 with h5py.File(file) as run:
                     end = float(run["time"][-1])
                 said = popflow("resume", file, "--t-end", 1.1 * end, code=0).out
-                check(told_status(said) == status == attribute(file, "status"), f"{name}, extended: {said}")
+                check(told_status(said) == status == attribute(file, "status"),
+                      f"{name}, extended: {said}")
                 check(("2: 2 complete" in said) == (name == "sgd"), said)
 
 

@@ -288,8 +288,7 @@ TEST_CASE("a node pulled up by its class and down by another slides with the clo
   CHECK(at.r[0] == Approx(2.5 * 0.2 - 2 * 0.3 * theta).epsilon(1e-9));
 }
 
-TEST_CASE("a slide ends upwards where theta exceeds 1, and attracts h before",
-          "[fast][joma-joint]") {
+TEST_CASE("a slide attracts h, and ends upwards where theta exceeds 1", "[fast][joma-joint]") {
   // Uses the two tokens of the test above with a heavier first class: theta would have to be 1.9.
   Problem problem;
   problem.X.resize(2, 2);

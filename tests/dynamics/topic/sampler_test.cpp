@@ -338,7 +338,7 @@ TEST_CASE("topic: samples have the covariance of the model", "[slow][topic][nois
   CHECK((ours.mean() - theirs.mean()).cwiseAbs().cwiseQuotient(error).maxCoeff() < 5);
 }
 
-TEST_CASE("topic: a document without selected positions has the penalty's gradient alone",
+TEST_CASE("topic: a document without selected positions has only the penalty's gradient",
           "[fast][topic][noise]") {
   const Data data{4, 3, 2, 0.15, 0.1, 0.1};
   const auto system = make_full_random(data, {Train::joint, false, kL2}, 0.7, 4, 2);
