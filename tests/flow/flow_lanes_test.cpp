@@ -417,8 +417,8 @@ TEST_CASE("a message names the entry with a non-finite right-hand side in lanes,
 }
 
 TEST_CASE("lanes find the extremum that is prominent enough", "[fast][flow][lanes]") {
-  // x = a e^(t/10) cos t. From a = 2e-4 the second minimum is the first one that lies 0.001 below
-  // the next maximum; from 4e-4 the first minimum is, and from 1e-4 none is. From the last start
+  // x = a e^(t/10) cos t. A minimum counts if it lies 0.001 below the next maximum. At a = 2e-4 the
+  // second minimum is the first to count, at 4e-4 the first one, and at 1e-4 none. At the last a
   // the first minimum is 0.001 below the exact next maximum, but not below the ends of steps.
   const double turn = std::atan(kGrowth);
   const double rise =

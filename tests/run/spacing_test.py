@@ -19,7 +19,7 @@ def is_logarithmic(found):
     return len(found) > 2 and np.allclose(ratios, ratios[0], rtol=1e-6)
 
 
-def test_which_runs_are_logarithmic():
+def test_long_runs_have_logarithmic_save_times():
     with Folder() as folder:
         for words in (["topic", *TOPIC], ["scb", *CREEP]):
             found = times(folder, *words, "--saves", 31)
