@@ -6,8 +6,8 @@
 #include "support/catch.hpp"
 #include "support/lane_flows.hpp"
 
-// Function systems of several sizes (linear-attention and deep-linear) in lanes, compared with each
-// alone.
+// Function systems of several sizes (linear-attention and deep-linear) in lanes, compared with
+// single trajectories.
 
 using namespace popflow;
 using namespace popflow::test;

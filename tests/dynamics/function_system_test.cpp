@@ -272,7 +272,9 @@ TEST_CASE("Each pass has a random order, which does not depend on the size of re
   CHECK(other != all);
 }
 
-TEST_CASE("A noisy system may have another state, with the observables of the flow", "[fast]") {
+TEST_CASE(
+    "A system may have one state for the flow and another for noise, with the same observables",
+    "[fast]") {
   FunctionSystem system = decaying({});
   system.functions = [](const Parameters&, const Setting& setting) {
     Functions f;

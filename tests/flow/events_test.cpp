@@ -291,7 +291,7 @@ TEST_CASE("bulirsch_stoer locates an event by shorter and shorter steps", "[fast
     spent += with.evaluations - without.evaluations;
     CHECK(with.accepted == without.accepted);
   }
-  // Always starting from the step's begin would take 637 right-hand sides.
+  // A search that always starts at the step's beginning would take 637 right-hand sides.
   CHECK(spent < 550);
 }
 

@@ -418,8 +418,9 @@ TEST_CASE("a message names the entry with a non-finite right-hand side in lanes,
 
 TEST_CASE("lanes find the extremum that is prominent enough", "[fast][flow][lanes]") {
   // x = a e^(t/10) cos t. A minimum counts if it lies 0.001 below the next maximum. At a = 2e-4 the
-  // second minimum is the first to count, at 4e-4 the first one, and at 1e-4 none. At the last a
-  // the first minimum is 0.001 below the exact next maximum, but not below the ends of steps.
+  // second minimum is the first to count, at 4e-4 the first one, and at 1e-4 none. At the last
+  // amplitude, 1.00001e-3 / rise, the first minimum is 0.001 below the exact next maximum, but not
+  // below the ends of steps.
   const double turn = std::atan(kGrowth);
   const double rise =
       std::cos(turn) * (std::exp(kGrowth * (turn + 2 * M_PI)) + std::exp(kGrowth * (turn + M_PI)));

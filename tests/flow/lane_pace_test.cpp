@@ -61,7 +61,7 @@ DriverData replaced(const DriverData& data, const std::string& name, std::vector
 
 /// FlowDriver's own dopri5 steps with prescribed errors. The first entry's slope is nonzero in the
 /// sixth stage only, so that the error is a single product. The second entry's slope is nonzero in
-/// the second stage only, which has weight zero in the solution and in the error; so the third
+/// the second stage only. This stage has weight zero in the solution and in the error, so the third
 /// stage's state shows the step size.
 class DrivenFlow {
  public:

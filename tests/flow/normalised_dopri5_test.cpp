@@ -52,7 +52,7 @@ class Sharers : public Decades {
   [[nodiscard]] double when(std::size_t i, double x) const { return time(own(i, x)); }
 
  private:
-  // Slope of an entry in the rescaled time; that of entry 500 is NaN beyond a position.
+  // Slope of an entry in the rescaled time; the slope of entry 500 is NaN beyond a position.
   [[nodiscard]] double slope(std::size_t i, double x, double /*t*/) const override {
     return i == 500 && x > lost_at_ ? NAN : rate(i) * std::exp(-x);
   }

@@ -86,7 +86,7 @@ TEST_CASE("no step of an adaptive method exceeds the maximum step size", "[fast]
   // A pulse after a constant slope has made steps long.
   const Toy toy = one(0, [](double, double t) { return 1e-3 + pulse(t, 73, 0.1); });
   const End bounded = end_of(toy, {.method = method, .max_step = 0.25});
-  // Error of fehlberg78 with steps of 0.25, since its error estimate does not see the pulse.
+  // Error of fehlberg78 with steps of 0.25, since its error estimate misses the pulse.
   const double off = method == "fehlberg78" ? 1e-3 : 1e-5;
   CHECK(bounded.x == Approx(0.1 + 0.1 * kRootPi).epsilon(off));
   CHECK(bounded.last.largest <= 0.25 * (1 + 1e-9));

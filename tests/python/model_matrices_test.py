@@ -89,8 +89,8 @@ def values(system, parameters, entries):
 
 
 def has(system, flag):
-    """Returns whether a flag of the generated code is set. (The source contains this test's text
-    too.)"""
+    """Returns whether a flag of the generated code is set. The searched text is composed, since the
+    generated code also contains the text of this file."""
     return f"bool {flag} = {True};".lower() in system.path.with_suffix(".cpp").read_text()
 
 

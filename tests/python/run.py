@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs a test file with pytest. If a package is missing, or if a test was skipped and none failed,
-it says so and returns 77, which CTest takes for "skipped". In continuous integration a skipped test
-is a failure, since scripts/setup installs all packages."""
+the script says so and returns 77, which CTest takes for "skipped". In continuous integration a
+skipped test is a failure, since scripts/setup installs all packages."""
 
 import os
 import sys

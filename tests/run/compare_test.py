@@ -125,7 +125,8 @@ def judged(path, subject, question, pair, name="verdict"):
 
 
 def test_the_range_may_agree_while_times_and_depth_differ():
-    """The flow ends twenty decades below SGD, which is within 5% of the loss's range."""
+    """The flow's loss ends twenty decades below SGD's, but the difference is within 5% of the
+    loss's range."""
     with Folder() as folder:
         path, ended = compare(folder, "markov", "--learning-rate", 0.1, "--batch-size", 8, "--rungs",
                               "flow,sgd", "--runs", 16, "--saves", 41)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # label: fast
-"""Damage of a file is found before its run continues, and the message names the damaged part."""
+"""Damage to a file is found before its run continues, and the message names the damaged part."""
 
 import fcntl
 import os
@@ -129,7 +129,7 @@ def test_a_command_waits_for_a_lock_that_ends_soon():
         for words in (["resume", path, "--t-end", 4], ["run", "markov", "-o", path, "--force"]):
             file = open(path, "r+b")
             fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock_of_whole_file())
-            popflow(*words, code=5)  # this lock does not end
+            popflow(*words, code=5)  # this lock is never released
             threading.Timer(0.25, file.close).start()
             began = time.monotonic()
             popflow(*words, code=0)

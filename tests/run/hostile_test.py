@@ -262,7 +262,8 @@ def sweep(uses_of, count, allowed, prepare=good_run):
 
 
 def need(done):
-    """Returns whether a size beyond the machine was refused as such."""
+    """Returns whether the program refused a size because it exceeds the machine's memory or
+    disk."""
     return done.code == 2 and ("memory" in done.err or "disk" in done.err)
 
 

@@ -151,7 +151,8 @@ def strike(words, folder, fault="", at_start=None):
             at_start(process)
         code = process.wait(timeout=PATIENCE)
         if words[0] == "plot":
-            # Python continues to draw if only the program was killed.
+            # If only the program was killed, its Python process still draws: kill the whole process
+            # group.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         said.seek(0)

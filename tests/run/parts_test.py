@@ -121,7 +121,8 @@ def test_extended_parts_are_merged_with_direct_ones():
         popflow("resume", first, "--t-end", 8, code=0)
         rest = run(folder, "rest", *args, *longer, "--runs", 1, "--first-run", 2)
         merged, _ = merge(folder, "merged", first, rest)
-        # Slots are written in turn, also at the former end, so their contents differ.
+        # Restart slots are written in turn. The extended part also wrote one at its former end, so
+        # the slots' contents differ.
         check_equal(whole, merged, **dict(EXTENDED, free_groups=("provenance", "restart")))
 
 

@@ -181,8 +181,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def hear_hangups():
-    """Makes the program receive SIGHUP. nohup ignores this signal, and programs inherit that unless
-    they begin with this call."""
+    """Makes the program receive SIGHUP. nohup ignores this signal, and programs inherit this
+    setting unless they begin with this call."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -356,7 +356,7 @@ def run_all():
         except Skipped as reason:
             skipped += 1
             verdict = f"skipped: {reason}"
-        except Exception as problem:  # any exception is a finding
+        except Exception as problem:  # any exception is a failure
             failed += 1
             verdict = f"FAILED: {type(problem).__name__}: {problem}"
         print(f"{name} ({time.monotonic() - began:.1f} s): {verdict}", flush=True)

@@ -10,9 +10,9 @@ import sys
 from runs import Folder, check, examples, h5py, np, popflow, run_all
 
 REFERENCE = os.path.join(os.environ["POPFLOW_SOURCE_DIR"], "data", "reference", "seeded-runs.json")
-# Elementary functions of the C library differ in the last bit between releases. Runs follow these
-# differences if an error estimate, itself a difference, chooses their steps. A sum of a hundred
-# roundings stays far below this bound.
+# Elementary functions of the C library differ in the last bit between releases. Adaptive runs
+# amplify these deviations, because an error estimate, which is a small difference of large terms,
+# chooses their steps. A sum of a hundred roundings stays far below this bound.
 RELATIVE = 1e-12
 
 

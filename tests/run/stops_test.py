@@ -63,8 +63,8 @@ def test_divergence():
 
 
 def test_small_starts_become_steady():
-    # The scale follows the start; otherwise the tolerance would lie below the rounding of the
-    # state.
+    # The tolerance's scale follows the start. Otherwise the tolerance would lie below the state's
+    # rounding.
     starts = {
         "markov": ["--p", 0.2, "--q", 0.3, "--e0", 1e-6, "--w0", -1e-6, "--t-end", 1e5],
         "linear-attention": ["--init-scale", 1e-5, "--t-end", 1e9],

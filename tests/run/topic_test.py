@@ -38,7 +38,8 @@ def test_combinations_are_refused_with_the_reason():
     refused((*direct, "--value-init", "zero"), 2, "--value-init zero", "unstable manifold")
     refused((*direct, "--value-init", "optimum"), 2, "--value-init optimum", "unstable manifold")
     refused((*direct, "--init-scale", 0), 2, "--init-scale 0", "unstable manifold")
-    # So close to the manifold, rounding in W, which grows to 1/v, would outweigh the difference.
+    # So close to the manifold, the rounding of W, which grows to 1/v, would exceed the distance
+    # from the manifold.
     for scale in ("1e-17", "-1e-17", "9e-14", "-9e-14"):
         refused((*direct, f"--init-scale={scale}"), 2, f"--init-scale {scale}",
                 "unstable manifold", "rounding")
@@ -81,7 +82,8 @@ def test_options_without_effect_are_accepted():
         other = run("2.h5", "--train", "value", "--parameterization", "direct",
                     "--document-length", 7)
         check_equal(value, other, free_groups=("provenance", "restart", "parameters"))
-        # If each topic has one word, the same word is all of its topic.
+        # With one word per topic there is no other word of the same topic, and no unstable
+        # manifold.
         run("3.h5", "--words-per-topic", 1, "--parameterization", "direct", "--value-init", "zero")
         run("4.h5", "--keep-prob", 0.9, "--random-prob", 0.1)
         run("5.h5", "--mask-prob", 1, "--keep-prob", 0, "--random-prob", 0)

@@ -180,8 +180,8 @@ def test_a_start_from_another_rule_forgets_its_moments():
 
 
 def test_a_start_may_continue_the_moments_of_the_last_run():
-    """A flow in two parts that passes on moments and their correction equals the whole flow to the
-    tolerance."""
+    """A flow in two parts equals the whole flow to the tolerance if moments and their bias
+    correction are passed on."""
     with Folder() as folder:
         whole, first, then = (path(folder, name) for name in ("whole.h5", "a.h5", "b.h5"))
         words = [*RATE, "--rtol", 1e-10, "--atol", 1e-13, "--saves", 3, "--force"]

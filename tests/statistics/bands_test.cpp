@@ -46,8 +46,8 @@ Paths runs_of(const MeanZero& law, Along course, std::size_t runs, std::uint64_t
   return paths;
 }
 
-/// Fractions of trials in which the band misses the truth on each side, and its mean half-width in
-/// standard errors.
+/// Fractions of trials in which the band misses the truth on each side, and the band's mean
+/// half-width in standard errors.
 struct Sides {
   double low = 0, high = 0, width = 0;
 };
@@ -142,7 +142,7 @@ TEST_CASE("error rates of bands are those of docs/noise.md", "[nightly][rates]")
                 << (asked.against > 0 ? std::to_string(asked.against) : "exact values") << " | "
                 << kCourseNames[std::size_t(course)] << " | " << std::fixed << std::setprecision(4)
                 << s.low << ", " << s.high << " | " << std::setprecision(1) << s.width << " |\n";
-      // reported without a promise
+      // this case's rates are printed, but the page states no bound for them
       if (course != Along::once && asked.law == &kLogNormal) continue;
       INFO(asked.law->name << ", " << asked.runs << " against " << asked.against << ", "
                            << kCourseNames[std::size_t(course)]);

@@ -86,8 +86,8 @@ TEST_CASE("intervals of orders fitted to signed errors have their coverage", "[f
       fit_order(std::vector<double>{0.4, 0.2}, known({-4.386, -0.006}, {1, 1}), 0.95);
   CHECK(open.kind == OrderFit::Kind::fitted);
   CHECK(std::isnan(open.order));
-  // The bound is 1.1 for a single power. A next term may double the larger error's factor: 0.4
-  // less.
+  // The bound is 1.1 for a single power. A next term, which may double the larger error's factor,
+  // lowers it by 0.4.
   CHECK(open.low == Approx(0.7).margin(0.5));
   CHECK(open.high == kInfinite);
 }

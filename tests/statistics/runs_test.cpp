@@ -167,9 +167,9 @@ TEST_CASE("equal distributions are rejected at the nominal level, and bands cove
 }
 
 TEST_CASE("most comparisons with the requested number of runs decide", "[slow][compare]") {
-  // Equal distributions, and a margin that few runs cannot decide. Each of 40 undecided comparisons
-  // requests a number of runs. With these numbers at least 60% decide, and few comparisons request
-  // many times as many runs.
+  // Distributions are equal, and few runs do not decide at this margin. Each of 40 undecided
+  // comparisons requests a number of runs. With these numbers at least 60% decide, and few
+  // comparisons request many times as many runs.
   Workers workers(1);
   constexpr double kMargin = 8;
   const auto judged = [&](std::size_t runs, std::uint64_t seed) {
@@ -262,7 +262,8 @@ TEST_CASE("verdicts follow from difference, band, margin and p-value", "[fast][c
   CHECK(open.runs_needed == Approx(32 * 3.5 * 3.5));
   const Verdict beyond = verdict(d, 0.03, 0.95, 40);
   CHECK(beyond.runs_needed == 41);  // the difference is already larger than the band
-  d.difference[1] = 0.04;  // may be chance: the estimate of the true difference shrinks too
+  d.difference[1] = 0.04;  // This difference may be due to chance, so the estimate of the true
+                           // difference shrinks too.
   CHECK(verdict(d, 0.055, 0.95, 32).runs_needed == Approx(32 * 4));
   CHECK(verdict(d, 0.022, 0.95, 32).runs_needed == Approx(32 * 25));
   CHECK(verdict(d, std::nan(""), 0.95, 32).kind == Kind::undecided);
@@ -270,8 +271,8 @@ TEST_CASE("verdicts follow from difference, band, margin and p-value", "[fast][c
 
 TEST_CASE("a difference equal to the margin is rarely called within it or beyond it",
           "[slow][compare]") {
-  // 400 trials of 12 runs each, whose means differ by the margin at the end. A band that contains
-  // the truth decides nothing. It misses the truth on each side in 2.5% of the trials, and as an
+  // 400 trials of 12 runs each, whose means differ by the margin at the end. A verdict is wrong
+  // only if the band misses the truth. A band does so on each side in 2.5% of the trials, and an
   // asymptotic band up to twice as often. 4 binomial standard errors are 4%.
   Workers workers(1);
   constexpr int kTrials = 400;

@@ -1,4 +1,4 @@
-// A cell's status is written last: it promises that all its data are in the file.
+// A cell's status is written last, since a status means that all data of the cell are in the file.
 
 #include "sweep/writer.hpp"
 
@@ -58,7 +58,7 @@ TEST_CASE("rows are written to their cells", "[fast][sweep]") {
   }
 }
 
-TEST_CASE("a status is written after the data that it promises", "[fast][sweep]") {
+TEST_CASE("a cell's status is written after all data of the cell", "[fast][sweep]") {
   for (const char* broken :
        {"stop_time", "accepted_steps", "outcome", "loss", "w", "entropy_rate"}) {
     CAPTURE(broken);

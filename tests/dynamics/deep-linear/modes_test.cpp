@@ -20,8 +20,8 @@ Subject subject(const std::string& strengths, int layers, const std::string& sca
   return {"deep-linear", words};
 }
 
-/// Returns the time that da/dt = L a^(2 - 2/L) (s - a) takes from g^L to s/2, by Simpson's rule in
-/// log a.
+/// Returns the time in which a solution of da/dt = L a^(2 - 2/L) (s - a) grows from g^L to s/2, by
+/// Simpson's rule in log a.
 double half_time(double s, int layers, double g) {
   const double L = layers, from = L * std::log(g), h = (std::log(s / 2) - from) / 20'000;
   const auto slowness = [&](int i) {
@@ -35,7 +35,7 @@ double half_time(double s, int layers, double g) {
 
 }  // namespace
 
-TEST_CASE("deep-linear: plateaus whose end the rounding of t would hide are refused",
+TEST_CASE("deep-linear: plateaus so long that the rounding of t hides their end are refused",
           "[fast][deep-linear]") {
   for (const int layers : {17, 20, 40})
     CHECK_THROWS_WITH(subject("4,2,1", layers, "0.03"),
@@ -80,7 +80,7 @@ TEST_CASE("deep-linear: at any depth the modes are decoupled", "[fast][deep-line
     REQUIRE(flow.outcome == Outcome::Kind::reached);
     const std::vector<double> strengths = {2, 1.5, 0.7};
     for (std::size_t k = 0; k < 3; ++k) {
-      // One layer starts at 0.4, beyond half of 0.7.
+      // With one layer the mode of strength 0.7 starts at 0.4, beyond half of its strength.
       const bool beyond = std::pow(0.4, layers) > strengths[k] / 2;
       if (beyond)
         CHECK_FALSE(flow.driver.passages()[k] > 0);
@@ -103,7 +103,8 @@ TEST_CASE("deep-linear: rosenbrock4 crosses the plateaus of many layers",
   REQUIRE(driver.advance(s.end).kind == Outcome::Kind::reached);
   for (std::size_t k = 0; k < 3; ++k)
     CHECK(driver.passages()[k] == Approx(half_time(4 / std::pow(2, k), 6, 0.1)).epsilon(1e-7));
-  // Explicit methods need steps below 1 once modes are learned; the end is twice the last plateau.
+  // Explicit methods need steps below 1 once modes are learned; the run ends at twice the last
+  // first-passage time.
   CHECK(driver.statistics().accepted < 4000);
   CHECK(s.end == Approx(2 * driver.passages()[2]).epsilon(0.01));
 }

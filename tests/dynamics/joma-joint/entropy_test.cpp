@@ -1,5 +1,5 @@
-// Entropy of the attention and its rate against their definitions; results remembered for a state
-// against fresh ones.
+// Entropy of the attention and its rate against their definitions; cached results against fresh
+// ones.
 
 #include <cmath>
 #include <limits>
@@ -68,7 +68,7 @@ TEST_CASE("the attention's entropy and its rate agree with their definitions",
       CHECK(found.value == Approx(slow_entropy(B, p)).epsilon(1e-13).margin(1e-15));
       CHECK(found.rate == Approx(slow.rate).margin(1e-13 * slow.rate_size));
       CHECK(found.rate_size == Approx(slow.rate_size).epsilon(1e-13));
-      CHECK(attention_entropy(B, p, pool()) == found.value);  // both functions remember the result
+      CHECK(attention_entropy(B, p, pool()) == found.value);  // both functions cache the result
     }
   }
 }
@@ -143,8 +143,8 @@ TEST_CASE("evaluating a state does not depend on the states evaluated before",
     std::vector<double> regime;
     if (used->capabilities().switching) regime = used->first_regime();
     const auto size = static_cast<std::size_t>(first.size());
-    // Asks for all values at `at`. Asking backwards finds no results that earlier questions
-    // remembered.
+    // Requests all values at `at`. In backward order no request finds a result that an earlier one
+    // cached.
     const auto asked = [&](const JomaJoint& system, const VectorXd& at, bool backwards) {
       const StateView x(std::span<const double>(at.data(), size), regime);
       std::vector<double> velocity(size), events(4), heights(4);

@@ -61,7 +61,7 @@ TEST_CASE("the joint flow is minus the gradient of its loss", "[fast][joma-joint
       const Problem problem = uneven_problem(6, 4, square ? 4 : 5, 0.8, 0.3, seed);
       const auto system = make_system(problem, variant);
       const Parameters at = start_of(problem);
-      // Differences would see a kink within their reach; here all kinks are farther away.
+      // Finite differences across a kink are wrong; here all kinks are farther away than the step.
       if (variant.activation == Activation::relu)
         REQUIRE(hidden(problem, at, variant).cwiseAbs().minCoeff() > 0.002);
       const auto loss = [&](const VectorXd& x) {
@@ -122,8 +122,7 @@ TEST_CASE("the joint flow does not depend on how it is cut into tasks", "[fast][
   }
 }
 
-TEST_CASE("softmax attention of classes with disjoint contexts keeps its digits",
-          "[fast][joma-joint]") {
+TEST_CASE("softmax attention of classes with disjoint contexts is accurate", "[fast][joma-joint]") {
   // The gain e^(z/tau) of the second class is negligible relative to the first class's: 1e-400.
   Problem problem = uneven_problem(4, 2, 2, 0.5, 0, 1);
   problem.X << 0.3, 0, 0.7, 0, 0, 0.4, 0, 0.6;

@@ -59,7 +59,7 @@ TEST_CASE("bounds of the stable rank hold however V moves", "[fast][joma-joint]"
     }
     CHECK(answers >= 15);
     CHECK(!bracket.at(view(MatrixXd(start + 10 * direction(8))), pool()));
-    // After renewal the reference knows the direction that overtook.
+    // The renewed reference contains the overtaking direction.
     const MatrixXd elsewhere = start + first * direction(8);
     bracket.make_reference(view(elsewhere), pool());
     const auto bounds = bracket.at(view(elsewhere), pool());
@@ -102,7 +102,7 @@ Variant noisy(AttentionKind kind) {
   return variant;
 }
 
-TEST_CASE("a rough height lies within a range, below or above it exactly when the height does",
+TEST_CASE("an approximate height is below, within or above a range exactly if the true height is",
           "[fast][joma-joint]") {
   for (const AttentionKind kind :
        {AttentionKind::softmax, AttentionKind::exponential, AttentionKind::linear}) {
@@ -124,7 +124,7 @@ TEST_CASE("a rough height lies within a range, below or above it exactly when th
   }
 }
 
-TEST_CASE("noisy runs find the same events with rough heights as with exact ones",
+TEST_CASE("noisy runs find the same events with approximate heights as with exact ones",
           "[slow][joma-joint]") {
   std::size_t found = 0;
   for (const AttentionKind kind :

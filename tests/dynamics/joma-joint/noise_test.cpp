@@ -203,8 +203,8 @@ TEST_CASE("a weighted sum of sampled contexts is the sum of the samples",
 }
 
 TEST_CASE("a batch has the same bits in any order of requests", "[fast][joma-joint][noise]") {
-  // Consecutive batches, some of which are drawn ahead; one batch twice, as along an SDE's path;
-  // steps back and ahead; another run; another number of samples.
+  // Requests consecutive batches, some of which are drawn ahead, and one batch twice, as along an
+  // SDE's path. Then follow earlier and later batches, another run, and another number of samples.
   struct Question {
     std::uint32_t run;
     std::uint64_t first;

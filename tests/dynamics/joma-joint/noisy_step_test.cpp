@@ -64,8 +64,8 @@ TEST_CASE("a combined step has the same bits as separate steps of flow and sampl
   const Problem problem = uneven_problem(tokens, classes, classes, 0.8, 0.5, 2);
   const auto system = make_system(problem, noisy(length));
   VectorXd x = state_at(*system, start_of(problem));
-  // One stretch of a path twice, the next one, another run, another run with more samples, and
-  // back.
+  // Requests one stretch of a path twice, the next one, another run with as many and then more
+  // samples, and the first stretch again.
   for (const Samples& asked : std::vector<Samples>{{0, 0, samples},
                                                    {0, 0, samples},
                                                    {0, samples, samples},
@@ -105,7 +105,7 @@ TEST_CASE("a combined step is refused where a context lacks the most attended to
 
 TEST_CASE("runs of an SDE have the same bits with and without combined steps",
           "[fast][joma-joint][noise]") {
-  // Logits drift apart, and combined steps are taken until they have.
+  // Combined steps are taken until the logits have drifted far apart.
   const double far = GENERATE(0, 1200);
   const std::int64_t coarsen = GENERATE(1, 3);
   Problem problem = uneven_problem(6, 4, 4, 0.3, 0.5, 2);

@@ -71,7 +71,7 @@ Sliding inspect(const JomaJoint& system, const FlowRun& run) {
 /// repelling kinks (k = c): within eps of such a kink a smooth relu may go to the other side.
 Problem sliding_problem() { return uneven_problem(9, 6, 6, 0.3, 1.2, 19); }
 
-/// Returns the end time: exp attention blows up under a drive that never ends.
+/// Returns the end time. It is early for exp attention, which blows up under a lasting drive.
 double end_of(const Variant& variant) {
   return variant.attention == AttentionKind::exponential ? 2 : 6;
 }
@@ -201,8 +201,8 @@ TEST_CASE("small Euler steps on the relu itself converge to the sliding flow",
     const Parameters exact = parts(*system, FlowRun(*system, {.rtol = 1e-10}, end).state());
     std::vector<double> steps, errors;
     for (const double dt : {4e-3, 2e-3, 1e-3, 5e-4}) {
-      // Uses the sampled model's gradient at each class's distribution, which knows neither regimes
-      // nor slides.
+      // Uses the sampled model's gradient at each class's distribution; its formula has no regimes
+      // and no sliding.
       Parameters at = start_of(problem);
       for (int i = 0; i < std::lround(end / dt); ++i) {
         Parameters sum{MatrixXd::Zero(9, 6), VectorXd::Zero(6), VectorXd::Zero(9)};
@@ -241,7 +241,8 @@ TEST_CASE("the slide along one surface has the theta of its closed form", "[fast
   variant.backprop = Backprop::stationary;
   const auto system = make_system(problem, variant);
   const Parameters at = parts(*system, FlowRun(*system, {}, 1).state());
-  // The first node continues at 1/2 each; the second one fell by 0.15 each until t = 0.3.
+  // For node 0, v and r have grown at the rate 1/2. For node 1 both fell by 0.15 until t = 0.3,
+  // when h reached 0.
   CHECK(at.V(0, 0) == Approx(0.8).epsilon(1e-9));
   CHECK(at.r[0] == Approx(0.9).epsilon(1e-9));
   CHECK(at.V(0, 1) == Approx(0.05).epsilon(1e-9));

@@ -52,7 +52,7 @@ double correlation(const VectorXd& a, const VectorXd& b) {
   return x.dot(y) / std::sqrt(x.squaredNorm() * y.squaredNorm());
 }
 
-TEST_CASE("theorem 1's invariants are conserved, and rk4's error in them has its order",
+TEST_CASE("theorem 1's invariants are conserved, and rk4's error in them is of its order",
           "[fast][joma-joint]") {
   const std::uint64_t seed = GENERATE(1, 2);
   for (const Variant& variant : smooth_variants()) {
@@ -60,8 +60,8 @@ TEST_CASE("theorem 1's invariants are conserved, and rk4's error in them has its
     INFO(describe(variant) << ", seed " << seed);
     const Problem problem = uneven_problem(5, 4, 4, 0.4, 0.9, seed);
     const auto system = make_system(problem, variant);
-    // exp attention blows up, later where phi' is small. The end comes before that, but late enough
-    // that rk4's error exceeds rounding.
+    // exp attention blows up, later where phi' is small. The run ends before the blow-up, but so
+    // late that rk4's error exceeds rounding.
     const bool slow =
         variant.activation == Activation::gelu || variant.activation == Activation::silu;
     const double end = variant.attention == AttentionKind::linear ? 3 : slow ? 0.2 : 0.1;
@@ -174,7 +174,7 @@ TEST_CASE("integrated coordinates are exact for exp and linear attention", "[fas
   }
 }
 
-TEST_CASE("integrated coordinates of softmax attention are off by the attention's change",
+TEST_CASE("the error of integrated coordinates under softmax is due to the attention's change",
           "[fast][joma-joint]") {
   // The theorem replaces every b_c by bbar, and bbar by its value at the start. The first
   // replacement is exact if all contexts are alike. From V = 0 weights grow as t, so z and bbar
@@ -196,7 +196,7 @@ TEST_CASE("integrated coordinates of softmax attention are off by the attention'
   CHECK(log_log_slope(times, errors) == Approx(4).margin(0.1));
 }
 
-TEST_CASE("two opposite nodes on exp attention follow the error function, up to a blow-up",
+TEST_CASE("two opposite nodes under exp attention follow the error function, up to a blow-up",
           "[fast][joma-joint]") {
   // One class, two nodes with v_1 = -v_2 = s, stationary back-propagation. The theorem gives z =
   // z(0) + (s^2 - s(0)^2)/tau, so ds/dt = x/2 e^{z(0)/tau - s(0)^2/tau^2} e^{s^2/tau^2}, and
@@ -252,7 +252,8 @@ TEST_CASE("two opposite nodes on exp attention follow the error function, up to 
   CHECK(outcome.diverged_at == Approx(blow_up).epsilon(1e-6));
 }
 
-TEST_CASE("opposite constant drives on linear attention grow as sinh", "[fast][joma-joint]") {
+TEST_CASE("weights under opposite constant drives and linear attention grow as sinh",
+          "[fast][joma-joint]") {
   // With linear attention z^2 = z(0)^2 + 2 (s^2 - s(0)^2), ds/dt = x z/2 and dz/dt = x s, so s =
   // s(0) cosh(w t) + z(0)/sqrt 2 sinh(w t) with w = x/sqrt 2, also where z passes 0.
   Problem problem;
@@ -370,8 +371,8 @@ TEST_CASE("the leading singular value of large matrices, also with close singula
     const Attention::Matrix weights(V.data(), V.rows(), V.cols());
     const LeadingTriplet found = leading_direction(weights, pool());
     CHECK(stable_rank(weights, pool()) == Approx(found.stable_rank).epsilon(1e-12));
-    // Ranges with and without the rank. In the first case the result may be any number in the
-    // range.
+    // Ranges that contain the stable rank, then ranges that do not. If a range contains it, any
+    // number in the range is a valid result.
     const double rank = found.stable_rank;
     for (const double part : {0.5, 0.01, 1e-5, 1e-9}) {
       for (const auto& [low, high] : {std::pair(rank * (1 - part), rank * (1 + part)),

@@ -17,7 +17,7 @@ using Exact = long double;  // 64 bits of mantissa
 
 namespace {
 
-/// Integral of the paper over u from v0 to v = mu - (mu - v0) e^{-s}, by an adaptive rule in more
+/// The paper's integral over u from v0 to v = mu - (mu - v0) e^{-s}, by an adaptive rule in more
 /// than double precision. The variable is s, with du/(mu - u) = ds.
 double integral(double mu, double v0, double s, double tau, double c, bool linear) {
   const Exact m = mu;

@@ -24,7 +24,8 @@ std::vector<std::string> drives(double tau, double c, double v0, double low, dou
 
 }  // namespace
 
-TEST_CASE("The closed form obeys the erf law, with fifty digits on both sides", "[fast][joma]") {
+TEST_CASE("The closed form obeys the erf law, whose two sides are computed in fifty digits",
+          "[fast][joma]") {
   for (const double tau : {0.3, 1.0, 4.0}) {
     for (const double v0 : {-1.5, -0.05, 0.0, 0.05, 1.0}) {
       const Case made(drives(tau, -0.4, v0 * tau, -2, 3));
@@ -88,7 +89,8 @@ TEST_CASE("A blow-up is reported as divergence, at the erf law's time", "[fast][
 }
 
 TEST_CASE("Several nodes obey the erf law along their line", "[fast][joma]") {
-  // The nodes of a token start equal, so v0 has a part across the drive. It only rescales the time.
+  // The nodes of a token start equal, so v0 has a component orthogonal to the drive, which only
+  // rescales the time.
   const Case made({"--nodes", "4", "--target-min", "-1", "--init", "0.6", "--temperature", "0.7",
                    "--tokens", "5"});
   const double first = made.system->shape().constants.at(0).second;

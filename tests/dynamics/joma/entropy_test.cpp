@@ -138,7 +138,8 @@ TEST_CASE("Blocks don't step over a minimum of the entropy that is soon followed
 
 TEST_CASE("A minimum of the entropy is found although it ends within one step",
           "[fast][joma][flow]") {
-  // The minimum is 0.003 deep. After three steps of the fastest tokens 0.0007 are left.
+  // The minimum is 0.003 deep. After three steps of the fastest tokens only 0.0007 of the depth is
+  // left.
   const std::vector<std::string> words = {"--activation",  "nonlinear", "--attention",    "exp",
                                           "--tokens",      "816",       "--nodes",        "2",
                                           "--init",        "-0.3",      "--target-max",   "4",

@@ -156,7 +156,7 @@ TEST_CASE("The observables of joma agree with their definitions", "[fast][joma]"
   }
 }
 
-TEST_CASE("The entropy keeps its digits when one token has nearly all attention", "[fast][joma]") {
+TEST_CASE("The entropy is accurate when one token has nearly all attention", "[fast][joma]") {
   // Two tokens at v = 0 and 12 tau: p = e^-72 for the first one, and H = p (1 + 72) to first order.
   const Case made({"--tokens", "2", "--init", "0", "--target-min", "1", "--target-max", "1",
                    "--attention", "softmax"});
@@ -180,7 +180,7 @@ TEST_CASE("Softmax over many pieces is right, with the same bits on any number o
     if (std::abs(rate[i] / expected[static_cast<Eigen::Index>(i)] - 1) > 1e-12) FAIL(i);
 }
 
-TEST_CASE("Linear attention without an offset moves nothing from 0", "[fast][joma]") {
+TEST_CASE("Under linear attention without an offset tokens at 0 stay at 0", "[fast][joma]") {
   for (const char* coordinates : {"full", "reduced"}) {
     const Case made({"--attention", "linear", "--init", "0", "--activation", "nonlinear",
                      "--coordinates", coordinates});

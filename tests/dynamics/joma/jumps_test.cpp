@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kStart = 0.05;
 
-/// Time at which the token passes 90% of its target. The clock gives the part before its rate is
-/// held.
+/// Time at which the token passes 90% of its target. The clock gives the time until the token's
+/// rate is held constant.
 double exact_time(double mu, double tau) {
   Attention attention;
   attention.temperature = tau;
@@ -80,7 +80,8 @@ TEST_CASE("Jumps within the rounding of t are resolved at any tolerance", "[fast
   for (const std::string method : {"dopri5", "fehlberg78", "bulirsch_stoer", "rosenbrock4"})
     for (const double rtol : {1e-8, 1e-10, 1e-12}) {
       if (method == "rosenbrock4" && rtol < 1e-10) continue;  // tens of thousands of steps
-      // bulirsch_stoer finds passages with a polynomial through nine points of its long steps.
+      // bulirsch_stoer finds first-passage times with a polynomial through nine points of its long
+      // steps.
       const double reading = method == "bulirsch_stoer" ? 3e-7 : 0;
       INFO(method << " to " << rtol);
       FlowDriver driver(*jumps.system, const_cast<Workers&>(jumps.workers), within(rtol, method));

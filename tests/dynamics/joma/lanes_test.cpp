@@ -56,7 +56,7 @@ std::vector<double> ends_of(const Subjects& subjects) {
   return ends;
 }
 
-/// Returns all passages, and the numbers and times of all events, as text.
+/// Returns all first-passage times, and the numbers and times of all events, as text.
 std::string found(const Driver& driver) {
   std::vector<double> numbers = driver.passages();
   for (const FoundEvent& event : driver.events())

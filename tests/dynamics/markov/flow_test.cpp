@@ -87,8 +87,9 @@ std::array<double, 3> in_logarithms(const Chain& chain, double e, double w, doub
 
 }  // namespace
 
-TEST_CASE("markov: w keeps its sign and relative accuracy while a free bias comes from afar",
-          "[fast][markov]") {
+TEST_CASE(
+    "markov: w keeps its sign and relative accuracy while a free bias relaxes from a distant start",
+    "[fast][markov]") {
   const PQ of = {0.2, 0.3};
   for (const auto& [e, w, b] : std::vector<std::tuple<double, double, double>>{
            {0.1, 0.1, 3}, {0.1, 0.1, 10}, {1, 0.1, 5}, {0.1, 0.1, 30}, {0.1, -0.3, -100}}) {
@@ -145,7 +146,7 @@ TEST_CASE("markov: a global minimum is approached at its final rate", "[fast][ma
       const Run run(system, t, {.rtol = 1e-13, .atol = 1e-15});
       return std::abs(observe(system, run.x).at("slope") - system.chain().best_slope);
     };
-    // When 1% of the loss is left the distance is a tenth; after four times 1/rate it is a 500th.
+    // When 1% of the loss is left, a tenth of the distance is left; 4/rate later a 500th is left.
     const double late = Run(system, system.default_end()).driver.events().at(0).time + 4 / rate;
     CHECK(std::log(distance(late) / distance(late + 4 / rate)) == Approx(4).epsilon(5e-3));
   }
@@ -233,8 +234,7 @@ TEST_CASE("markov: the range of settled slopes ends where 1% of the loss is left
   }
 }
 
-TEST_CASE("markov: the loss above the line keeps its digits where a symbol is rare",
-          "[fast][markov]") {
+TEST_CASE("markov: the loss above the line is accurate where a symbol is rare", "[fast][markov]") {
   // In 60 digits: the sum over pairs of the chain's probability times log(independent/model).
   const Chain chain(1e-6, 0.3);
   CHECK(loss_above_line_at(chain, 45.378797527539405) ==

@@ -162,7 +162,7 @@ TEST_CASE("markov: the line e = 0 is at rest, and its loss is the entropy of pi"
       CHECK(seen.at("prob_0to1") == Approx(of.p / (of.p + of.q)).epsilon(1e-14));
       CHECK(seen.at("prob_1to0") == Approx(of.q / (of.p + of.q)).epsilon(1e-14));
       CHECK(rhs(system, Eigen::Vector2d(0, w)).norm() == 0);
-      // The loss at neighbours shows whether the line is a minimum or a maximum.
+      // The loss at neighbouring states shows whether the line is a minimum or a maximum.
       const bool minimum = (of.p + of.q < 1) == (w < -kRootHalf);
       CHECK(Run(system, 1).outcome == (minimum ? "local" : "maximum"));
       // The loss is s times the correlation plus at most s^2 / 32: so near the line the first term
@@ -274,7 +274,7 @@ TEST_CASE("markov: with a free bias the outcome depends on the end alone", "[fas
   CHECK(global + local == 90);
   CHECK(global > 20);
   CHECK(local > 20);
-  // The gradient nearly vanishes so near the line, which is a plateau where the line repels.
+  // So near the line the gradient nearly vanishes. Where the line repels, this is a plateau.
   const double b = std::log(0.2 / 0.3);
   const Markov any = free_bias({0.2, 0.3}, 0.1, 0.1, 0);
   CHECK(any.outcome(std::vector<double>{1e-8, 0.5, b}, 0) == "undecided");

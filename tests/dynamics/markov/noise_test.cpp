@@ -107,7 +107,7 @@ TEST_CASE("markov: the covariance of long contexts is accurate", "[fast][markov]
         then[a] += to[a][b] * u(a, b);
       }
     same -= mean * mean.transpose();
-    Matrix next = Matrix::Zero();  // lag 1; lag l has lambda^(l-1) times that
+    Matrix next = Matrix::Zero();  // lag 1; lag l has lambda^(l-1) times this matrix
     for (const int a : {0, 1})
       for (const int b : {0, 1}) next += pi[a] * to[a][b] * u(a, b) * (then[b] - mean).transpose();
     for (const std::int64_t symbols : {2LL, 3LL, 65LL, 1000LL, 40000LL}) {
@@ -198,7 +198,7 @@ TEST_CASE("markov: a batch's chains have the same bits as single streams",
   }
 }
 
-TEST_CASE("markov: sampled gradients have the flow for mean and the exact covariance",
+TEST_CASE("markov: sampled gradients have the flow as their mean, and the exact covariance",
           "[fast][markov][noise]") {
   // Lengths of less than a block, one block, or blocks and a part. 40 000 samples; first moments,
   // and second moments along four directions, lie within 5 standard errors. With another seed one

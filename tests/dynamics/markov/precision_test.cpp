@@ -6,8 +6,8 @@
 #include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 
-// Compares with the same formulas in many digits, which neither saturate nor cancel as in double
-// precision.
+// Compares results in double precision with the same formulas in many digits, where nothing
+// saturates or cancels.
 
 using namespace popflow::markov;
 using namespace popflow::markov::test;

@@ -160,7 +160,8 @@ Moments of_sde(double eta, int order) {
 
 const std::vector<double> kRates = {0.2, 0.1, 0.05};
 
-/// Order of the errors at the halved rates kRates: the ratio of the last halving, extrapolated.
+/// Order of errors at the successively halved rates kRates. The ratios of successive errors are
+/// extrapolated linearly to rate 0.
 double order_of(const std::vector<double>& errors) {
   std::vector<double> ratios;
   for (std::size_t i = 1; i < errors.size(); ++i) ratios.push_back(errors[i - 1] / errors[i]);
@@ -226,7 +227,7 @@ TEST_CASE("markov: SGD's mean is that of the flow to order 1 and that of the sec
 TEST_CASE("markov: the second SDE has the variance of noisy gradient descent at order 2",
           "[fast][markov][noise]") {
   // The variance is of order eta itself, so errors are relative. SGD's variance differs: the
-  // modified equation knows only two moments of a sample. The third one changes the variance
+  // modified equation matches only two moments of a sample. The third one changes the variance
   // through the drift's curvature, also by a relative order eta.
   std::vector<double> first, second;
   for (const double eta : kRates) {

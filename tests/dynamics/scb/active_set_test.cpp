@@ -51,8 +51,8 @@ class Watched {
   [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
   [[nodiscard]] const FlowDriver& driver() const { return driver_; }
 
-  /// Returns signs by query and slot, last the sign of the weights off the support. Empty in stage
-  /// 1. In full coordinates all weights of a query off the support must have the same sign.
+  /// Returns the signs by query and slot, then the sign of the weights off the support; empty in
+  /// stage 1. In full coordinates all weights of a query off the support must have the same sign.
   [[nodiscard]] std::vector<int> signs() const {
     std::vector<int> result;
     if (system_.stage(driver_.view()) == 1 && system_.training().two_stage) return result;
@@ -422,7 +422,7 @@ TEST_CASE("The Jacobian is the derivative within an active set", "[fast][scb][l1
     for (std::size_t i = 0; i < regime.size(); ++i) {
       if (regime[i] != 0) continue;
       CHECK(expected.row(static_cast<Eigen::Index>(first + i)).norm() == 0);
-      expected.col(static_cast<Eigen::Index>(first + i)).setZero();  // it does not move
+      expected.col(static_cast<Eigen::Index>(first + i)).setZero();  // this weight does not move
     }
     CHECK(difference(J, expected) < 1e-10);
     if (!project) continue;
@@ -663,7 +663,7 @@ TEST_CASE("Stages and signs may change at the same time", "[fast][scb][l1][stage
   }
   CHECK(run.driver().events().size() >= 4);
   CHECK_FALSE(run.changes().empty());
-  // A weight at zero at the very end of an interval, when stage 2 begins.
+  // Checks a weight that is at zero at the very end of an interval, when stage 2 begins.
   Eigen::VectorXd x = end;
   Regime regime = run.driver().regime();
   regime[0] = 2;

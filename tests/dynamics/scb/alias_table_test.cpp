@@ -10,7 +10,7 @@ namespace popflow::scb::test {
 namespace {
 
 TEST_CASE("An alias table draws outcomes with their probabilities", "[fast][scb][noise]") {
-  // Over all 2^16 high halves of a random number each place's frequency is right to 1/2^16.
+  // Over all 2^16 high halves of a random number each outcome's frequency is correct to 1/2^16.
   Eigen::VectorXd probabilities(7);
   probabilities << 0.5, 0.01, 0.2, 0, 0.09, 0.15, 0.05;
   const AliasTable table(probabilities);

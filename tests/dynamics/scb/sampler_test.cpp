@@ -180,7 +180,7 @@ TEST_CASE("Sampled gradients have the same bits on any number of threads", "[fas
   };
   const Eigen::VectorXd expected = add(alone, 0);
   CHECK(same(add(shared, 0), expected));
-  CHECK(same(add(shared, 0), expected));  // this time with used memory
+  CHECK(same(add(shared, 0), expected));  // now in memory that holds old values
   // Several threads call at once, as the runs of an ensemble do.
   std::vector<Eigen::VectorXd> results(3);
   std::vector<std::thread> callers;

@@ -70,7 +70,7 @@ TEST_CASE("The rate of K_P alpha_V^2 - kappa alpha_A^2 is of order 1/T", "[fast]
   const auto system = a.in(Coordinates::signal);
   for (const std::uint64_t seed : {1, 2, 3}) {
     Eigen::VectorXd x = random_state(*system, 1, seed);
-    x[1] = 0;  // no R0, which is 0 here
+    x[1] = 0;  // coefficient of R0, which is the zero matrix here
     const Eigen::VectorXd v = rhs(*system, x);
     const double rate = a.c.K_P * x[0] * v[0] - a.c.kappa * x[2] * v[2];
     CHECK(std::abs(rate - a.c.K_P * x[0] * (1 - x[0]) / a.c.T) < 1e-14);

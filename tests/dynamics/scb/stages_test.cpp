@@ -154,7 +154,7 @@ TEST_CASE("The final values round and normalise each column", "[fast][scb][stage
     CHECK_FALSE(system->shape().stages);
     Matrices point{start_value(problem, From::anywhere), Eigen::MatrixXd(6, 2)};
     point.V.col(1) *= 3;
-    // sum 1.5: the smallest kept share is 0.3, of weight 0.45
+    // The sum is 1.5, so weights below 0.3 * 1.5 = 0.45 are not kept.
     point.A.col(0) << 0.9, 0, 0.6, 0.1, -0.1, 0;
     point.A.col(1) << 0.1, 0.1, 0.1, 0.05, 0.05, 0.1;  // no weight is kept
     Matrices after{point.V, Eigen::MatrixXd::Zero(6, 2)};
@@ -433,7 +433,7 @@ TEST_CASE("Stage 2 ends at the plateau of the loss", "[fast][scb][stages]") {
   CHECK(std::isnan(other.event("plateau")));
   CHECK(std::abs(std::remainder(stop - begin, span)) < 1e-9);
   CHECK(flow.time() == 500);
-  // Losses at the ends of the spans, from the run without an end.
+  // Compares losses at the ends of the time spans, from the run that ignores the plateau.
   Flow again(*endless, {.rtol = 1e-10});
   again.to(begin + 1e-9);
   double before = observe(*endless, again.to(begin + 1e-9)).at("excess_loss");

@@ -62,7 +62,7 @@ std::vector<double> start_for(const Data& data) {
 
 }  // namespace
 
-TEST_CASE("topic: the optimum of value training is the full problem's (pseudo-inverse)",
+TEST_CASE("topic: the optimum of value training is the full problem's pseudo-inverse solution",
           "[fast][topic]") {
   for (const Data& data : small_data()) {
     const FullValueFlow full_flow(data);
@@ -177,8 +177,8 @@ TEST_CASE("topic: balance of the factors and sums of logit columns are conserved
 TEST_CASE(
     "topic: equal factors stay equal bit for bit, so that rounding gives their product no sign",
     "[fast][topic]") {
-  // At a time long after the between-topics factors have decayed, where rounding could decide the
-  // sign.
+  // Compares at a time long after the between-topics factors have decayed, when rounding could
+  // decide the sign.
   const Data data;
   const double scale = 0.01;
   std::vector<double> x = {0, 0, 0, 0, scale, scale, scale, scale};
