@@ -52,7 +52,8 @@ std::string refusal(const FunctionSystem& system, const std::string& size = "1")
   return "nothing";
 }
 
-TEST_CASE("A field keeps its axis at size 1, and cannot change its axes with its size", "[fast]") {
+TEST_CASE("A field of size 1 keeps its axis, and axes other than those at the defaults are refused",
+          "[fast]") {
   CHECK_THAT(refusal(decaying({}), "3"),
              Catch::Contains("x has 3 numbers along other axes than with the defaults"));
   CHECK(refusal(decaying({}), "1") == "nothing");

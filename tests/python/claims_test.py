@@ -79,7 +79,7 @@ def test_a_vertical_bar_is_escaped_in_a_cell():
 
 
 def test_a_line_names_the_exceptions_and_three_conditions_at_most():
-    """Named first are conditions that the claim names, then those with the rarest verdict."""
+    """The line first has conditions that the claim names, then those with the rarest verdict."""
     numbers = [Check("a", at, f"N = {at}", most=7) for at in range(10)]
     assert verdict_in_line(numbers) == "Holds in 8 of 10 conditions. Not: N = 8; N = 9."
     assert verdict_in_line(numbers[:8]) == "Holds"

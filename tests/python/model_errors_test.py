@@ -33,7 +33,7 @@ def model():
 
 
 def selected(samples, entry=None):
-    """Returns the entry of four weights whose index is a sample, or an entry of a sample."""
+    """Returns one of four weights. Its index is a sample, or an entry of a sample."""
     m = Model("toy", "a toy")
     w = m.weights("w", np.zeros(4), "numbers")
     place = m.data(finite(np.array(samples)))

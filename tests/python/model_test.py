@@ -128,7 +128,7 @@ def test_a_model_with_all_functions_passes_its_checks():
 
 
 def test_a_normal_law_has_the_exact_mean_of_a_polynomial():
-    """Loss (w x - teacher x)^2 x^2 / 2 of normals with a covariance: its mean has a closed form."""
+    """Loss (w x - teacher x)^2 x^2 / 2 of correlated normal data: its mean has a closed form."""
     S = np.array([[2.0, 0.5], [0.5, 1.0]])
     m = Model("polynomial", "regression with normal inputs")
     w = m.weights("w", np.zeros(2), "weights")

@@ -23,7 +23,7 @@ def test_phases_of_a_flow_equal_one_long_run(tmp_path):
         np.testing.assert_allclose(joined[name], whole[name], rtol=1e-7, atol=1e-9)
     assert "continues_at" not in joined.attrs
 
-    # After it is extended, a file still names the time at which it continues.
+    # An extended file still names the time at which it continues the previous one.
     popflow.resume(files[2], t_end=12, show=False)
     assert popflow.open(files[2]).attrs["continues_at"] == 12
     assert float(popflow.phases(*files).time[-1]) == 24

@@ -25,7 +25,7 @@ def coverage(estimate, truth):
     return np.mean((low <= truth) & (truth <= high))
 
 
-def test_a_step_between_two_doses_has_the_error_of_their_distance():
+def test_the_error_of_a_step_between_two_doses_comes_from_their_distance():
     found = spearman_kaerber(DOSES, [0, 0, 1, 1, 1], 32)
     assert found.dose == pytest.approx(np.sqrt(2 * 4))
     assert found.log_dose.error == pytest.approx(np.log(2) / np.sqrt(12))

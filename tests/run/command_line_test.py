@@ -95,7 +95,7 @@ def test_messages_never_get_into_files():
                 popflow("info", "a.h5", folder=folder, code=0)
 
 
-def test_a_limit_of_file_sizes_is_a_failed_write():
+def test_a_file_size_limit_is_reported_as_a_failed_write():
     with Folder() as folder:
         popflow("run", "markov", "--saves", 1000, "-o", "a.h5", folder=folder, code=0)
         shell = f'ulimit -f 1; "{BINARY}" info a.h5 --csv > a.csv'

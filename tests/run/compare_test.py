@@ -109,7 +109,7 @@ def test_the_table_shows_sizes_of_differences_and_what_each_rung_describes():
 
 
 def judged(path, subject, question, pair, name="verdict"):
-    """Returns a number of the table of verdicts; for `verdict` its word."""
+    """Returns a number from the table of verdicts, or the word of a `verdict`."""
     with h5py.File(path) as file:
         group = file["comparison"]
         table = group["verdicts"]
@@ -476,7 +476,7 @@ def test_invalid_combinations_are_refused():
     check_refused("compare", said)
 
 
-def test_a_system_without_samples_names_what_works():
+def test_a_system_without_samples_is_refused_with_alternatives():
     with Folder() as folder:
         for words in ([], ["--noise", "isotropic"], ["--rungs", "flow,sde"], ["--rungs", "flow,svag:2"]):
             said = popflow("compare", "joma", *words, folder=folder, code=2).err

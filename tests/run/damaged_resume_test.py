@@ -120,7 +120,7 @@ def lock_of_whole_file():
     return struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
-def test_a_command_waits_for_a_lock_that_ends_soon():
+def test_a_command_waits_for_a_lock_that_is_released_soon():
     """A killed process may leave a child that ends shortly after it and keeps files open until
     then."""
     with Folder() as folder:

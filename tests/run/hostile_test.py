@@ -267,19 +267,19 @@ def need(done):
     return done.code == 2 and ("memory" in done.err or "disk" in done.err)
 
 
-def test_damaged_files_to_info():
+def test_info_on_damaged_files():
     sweep(lambda path, _: (["info", path], ["info", path, "--csv"]), 100,
           lambda done: done.code in FINE)
 
 
-def test_damaged_files_to_problem():
+def test_damaged_problem_files():
     # Changed bytes may give a valid problem, or one that needs too many steps.
     sweep(lambda path, out: (["run", "scb", "--problem", path, "--t-end", 1, "--max-steps", 1000,
                               "--saves", 2, "-o", out],), 130,
           lambda done: done.code in FINE or done.code in (4, 6) or need(done))
 
 
-def test_damaged_files_to_init_from():
+def test_starts_from_damaged_files():
     sweep(lambda path, out: (["run", "scb", *SMALL, "--max-steps", 1000, "--init-from", path, "-o",
                               out],), 90,
           lambda done: done.code in FINE or done.code in (4, 6) or need(done))
@@ -294,7 +294,7 @@ def unfinished(folder):
     return path
 
 
-def test_damaged_files_to_resume():
+def test_resuming_damaged_files():
     def words(path, _):
         return (["resume", path],)
     sweep(words, 90, lambda done: done.code in FINE or done.code in (4, 5, 6) or need(done),

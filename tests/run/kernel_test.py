@@ -161,7 +161,7 @@ def test_a_problem_file_determines_whether_there_are_lanes():
         for path, found in zip(paths, (True, False)):
             command = " ".join(command_of(sweep, f"problem={path},init=.1"))
             check(("--kernel lanes" in command) == found, f"the command of {path}: {command}")
-        # A file that can no longer be read gives no sizes.
+        # Without its file the cell's size is unknown; its command is shown nevertheless.
         os.remove(paths[0])
         command_of(sweep, f"problem={paths[0]},init=.1")
 

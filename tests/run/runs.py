@@ -91,8 +91,8 @@ def sanitized():
 
 
 def has_mpi():
-    """Returns whether the program was built with MPI: linked, or named in the program, which loads
-    a shared MPI on a rank."""
+    """Returns whether the program was built with MPI: linked, or as a shared library that the
+    program names and loads on a rank."""
     with open(BINARY, "rb") as program:
         named = b"libmpi" in program.read()
     linked = subprocess.run(["ldd", BINARY], capture_output=True, text=True).stdout

@@ -82,7 +82,7 @@ def test_resume_closes_a_sweep_killed_before_its_end():
     with Folder() as folder:
         path = os.path.join(folder, "map.h5")
         popflow("sweep", "markov", "--over", "w0=-1:1:5", "-o", path, "--quiet", code=0)
-        with h5py.File(path, "r+") as file:  # the state of the file at that moment
+        with h5py.File(path, "r+") as file:  # recreates the file's state at that moment
             file.attrs["status"] = "running"
             file.attrs["status_message"] = "the sweep has not ended"
         popflow("resume", path, "--quiet", code=0)

@@ -165,7 +165,7 @@ def test_lanes_and_single_runs_agree():
                           f"{rule} {noisy}")
 
 
-def test_a_start_from_another_rule_forgets_its_moments():
+def test_a_start_from_another_rule_drops_its_moments():
     with Folder() as folder:
         first, then, plain = (path(folder, name) for name in ("a.h5", "b.h5", "c.h5"))
         popflow("run", "markov", "--optimizer", "adam", *RATE, "--t-end", 0.5, "-o", first, code=0)

@@ -139,7 +139,7 @@ def test_samples_are_counted_with_their_contexts():
         for system in (["joma-joint", "--tokens", 1000], ["scb", "--vocab-size", 4]):
             words = ["run", *system, "--mode", "sgd", "--steps", 1, "--saves", 1, "--dry-run", "-o",
                      path(folder, "none.h5"), "--context-length"]
-            # A context takes a row of the tokens' numbers, or two bytes per token.
+            # A long context is stored as counts of all tokens, or with two bytes per position.
             short, long = bytes_of_sample([*words, 10]), bytes_of_sample([*words, 2000])
             check(short < 800 and long > 4000, f"{system}: {short} and {long} bytes")
             # The batch needs 10 GB without the contexts, and a terabyte with them.

@@ -83,7 +83,7 @@ TEST_CASE("references that answer too few queries are renewed less and less ofte
   CHECK((made >= 3 && made <= 10));
 }
 
-/// System that always computes the height itself.
+/// System that always computes exact heights.
 struct ByHeights : JomaJoint {
   using JomaJoint::JomaJoint;
   [[nodiscard]] double rough_event_height(std::size_t event, StateView x, double t, double /*low*/,

@@ -129,9 +129,9 @@ TEST_CASE("a sample's stream gives one word for the class, then one word per tok
 }
 
 TEST_CASE("the bias of sampled contexts falls as 1/length", "[fast][joma-joint][noise]") {
-  // Projects on the exact bias at 40 tokens: 200 000 samples at each length. length times the bias
-  // is constant up to terms of relative order 1/length. Each measured bias is 10 standard errors
-  // from zero and within 5 of the exact one.
+  // Projects on the exact bias at 40 tokens: 200 000 samples at each length. The length times the
+  // bias is constant up to terms of relative order 1/length. Each measured bias is 10 standard
+  // errors from zero and within 5 of the exact one.
   const Variant variant{
       AttentionKind::softmax, Activation::identity, Backprop::cross_entropy, 0.7, 0, false};
   const Problem problem = uneven_problem(3, 2, 2, 1.2, 0, 2);
@@ -334,8 +334,8 @@ TEST_CASE("every single sample lies in the space on which noise is projected",
 }
 
 TEST_CASE(
-    "discrete steps conserve sums, and their drift of quadratic invariants has one sign and order "
-    "eta",
+    "discrete steps conserve sums, and change quadratic invariants by an amount of one sign and of "
+    "order eta",
     "[fast][joma-joint][noise]") {
   const Problem problem = uneven_problem(6, 4, 4, 0.5, 1.5, 2);
   for (const AttentionKind attention :

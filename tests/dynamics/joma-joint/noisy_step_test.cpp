@@ -1,4 +1,4 @@
-// Combined steps along flow and samples, compared with the two one after the other.
+// Combined steps along flow and samples, compared with separate steps.
 
 #include <cmath>
 

@@ -282,7 +282,7 @@ TEST_CASE("weights under opposite constant drives and linear attention grow as s
   }
 }
 
-TEST_CASE("events are where entropy and stable rank turn", "[fast][joma-joint]") {
+TEST_CASE("events are turning points of entropy and stable rank", "[fast][joma-joint]") {
   // Finds the turning points of entropy and stable rank between saves on a fine grid.
   for (const Variant variant :
        {Variant{AttentionKind::softmax, Activation::square, Backprop::cross_entropy, 1, 0, false},

@@ -114,7 +114,7 @@ TEST_CASE("All clocks show e^c t under exponential attention, t under linear, at
   }
 }
 
-TEST_CASE("Under softmax attention the clocks agree, slower by the sum of exponentials",
+TEST_CASE("Under softmax attention the clocks agree, and are slower by the sum of exponentials",
           "[fast][joma]") {
   const Case made({"--activation", "nonlinear", "--attention", "softmax"});
   FlowDriver driver(*made.system, const_cast<Workers&>(made.workers), {});

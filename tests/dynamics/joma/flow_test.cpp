@@ -277,7 +277,8 @@ TEST_CASE("joma: softmax integrated in the time of exponential attention follows
   CHECK_FALSE(Case({"--attention", "softmax"}).system->capabilities().separable);
 }
 
-TEST_CASE("joma: an offset has no effect on softmax, in blocks either", "[fast][joma][flow]") {
+TEST_CASE("joma: an offset has no effect on softmax attention, also in blocks",
+          "[fast][joma][flow]") {
   const auto end = [](const std::string& offset) {
     const Case made({"--activation", "nonlinear", "--attention", "softmax", "--tokens", "300",
                      "--offset", offset});

@@ -44,7 +44,7 @@ struct Jumps : Case {
         }()),
         temperature(tau) {}
 
-  /// Returns the largest relative error of a token's time.
+  /// Returns the largest relative error of a token's first-passage time.
   [[nodiscard]] double error(const Driver& driver) const {
     double worst = 0;
     for (Eigen::Index l = 0; l < flow.goal.cols(); ++l) {

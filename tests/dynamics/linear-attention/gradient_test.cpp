@@ -28,8 +28,8 @@ VectorXd somewhere() {
   return (VectorXd(10) << 0.8, 0.5, 0.2, -0.1, 0.1, 0.3, 0.4, -0.2, 0.1, 0.6).finished();
 }
 
-/// Returns a prompt's tokens as columns. The last one is the query, with its label in place of the
-/// 0.
+/// Returns a prompt's tokens as columns. The last column is the query, with its label in the entry
+/// that is 0 in a prompt.
 MatrixXd draw_prompt(RandomStream& random, Eigen::Index pairs) {
   MatrixXd prompt(kD + 1, pairs + 1);
   const VectorXd task = normals(random, kD);

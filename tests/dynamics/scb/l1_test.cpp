@@ -149,7 +149,7 @@ TEST_CASE("With l1 the second modified equation is of order 2", "[fast][numbers]
       make_scb(problem, {.inverse_frequency = inverse_frequency, .project = project},
                Coordinates::full, start_value(problem, From::stationary), 0.1);
   // Some weights are negative, since otherwise l1 has no effect while column sums are conserved.
-  // The start is such that few weights pass zero, since the place of a crossing within a step
+  // The start is chosen so that few weights pass zero: the place of a crossing within a step
   // depends on the learning rate.
   const Eigen::VectorXd x0 = random_state(*system, 0.3, 4);
   REQUIRE((recorded(*system, x0).A.array() < 0).any());
