@@ -1,6 +1,6 @@
 # label: fast
-"""Checks that bench/report.py refuses impossible work first, and peers that disagree with
-popflow."""
+"""Checks that bench/report.py refuses unknown names before any work, and detects peers that
+disagree with popflow."""
 
 import subprocess
 import sys

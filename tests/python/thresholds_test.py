@@ -32,8 +32,8 @@ def test_the_error_of_a_step_between_two_doses_comes_from_their_distance():
 
 
 def test_an_example_computed_by_hand():
-    # The curve rises by 1/4, 1/2 and 1/4 at the middles of the intervals, in units of log 2 from
-    # dose 1.
+    # The curve rises by 1/4, 1/2 and 1/4 at the middles of the intervals between doses. Their
+    # distances from dose 1 are in units of log 2.
     found = spearman_kaerber(DOSES, [0, 0.25, 0.75, 1, 1], 17)
     assert np.log2(found.dose) == pytest.approx(0.5 / 4 + 1.5 / 2 + 2.5 / 4)
     variance = 2 * (3 / 16) / 16 + (1 / 16 + 1 / 4 + 1 / 16) / 12

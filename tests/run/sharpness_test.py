@@ -125,7 +125,7 @@ def test_sharpness_in_reduced_coordinates():
             path, ended = run(folder, *words, "--coordinates", coordinates)
             said = " ".join((ended.err + ended.out).split())
             check("reduced coordinates only" in said, said)
-            # Reduced coordinates see only directions of a subspace.
+            # Reduced coordinates span only a subspace of all directions.
             check(
                 np.all(read(path, "sharpness") <= read(full, "sharpness") * (1 + 1e-5)),
                 f"{coordinates}: {read(path, 'sharpness')}, {read(full, 'sharpness')}",

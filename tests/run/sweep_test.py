@@ -303,7 +303,7 @@ def test_an_error_of_all_cells_leaves_no_file():
         popflow(*words, "--stop-when", "steady", folder=folder, code=0)
 
 
-def test_a_run_that_is_stuck_has_its_status():
+def test_a_run_that_is_stuck_has_the_status_stuck():
     with Folder() as folder:
         path = sweep("markov", "--over", "e0=1,2", "--t-end", "1e12", "--stop-when", "stuck",
                      "--method", "euler", "--dt", "1e-3", folder=folder, code=6)

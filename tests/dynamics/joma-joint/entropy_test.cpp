@@ -73,8 +73,9 @@ TEST_CASE("the attention's entropy and its rate agree with their definitions",
   }
 }
 
-TEST_CASE("a class of weight 0 adds no entropy, and a class without attention makes it NaN",
-          "[fast][joma-joint]") {
+TEST_CASE(
+    "a class of weight 0 adds no entropy, and a class without attention makes the entropy NaN",
+    "[fast][joma-joint]") {
   MatrixXd B = MatrixXd::Constant(2, 4, 0.25);
   B.row(1).setZero();
   const VectorXd rates = VectorXd::Ones(4);

@@ -69,7 +69,7 @@ TEST_CASE("bounds of the stable rank hold however V moves", "[fast][joma-joint]"
   }
 }
 
-TEST_CASE("references that answer too few queries are renewed less and less often",
+TEST_CASE("references that serve too few states are renewed at growing intervals",
           "[fast][joma-joint]") {
   RandomStream random(22, Purpose::test);
   RankBracket bracket;

@@ -20,7 +20,7 @@ using popflow::test::ScratchFolder;
 
 TEST_CASE("The tree's probabilities agree with sampled trees", "[fast][joma]") {
   // 200 000 trees. Each of the 2 x 8 probabilities lies within 5 standard errors (with another seed
-  // one of them fails with probability 1e-5); that of a leaf with itself is exactly 1.
+  // one of them fails with probability 1e-5); the probability of a leaf with itself is exactly 1.
   const int depth = 3;
   for (const double rho : {0.7, -0.5}) {
     const Matrix exact = tree_probabilities(3, depth, rho);

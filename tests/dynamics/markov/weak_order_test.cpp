@@ -14,8 +14,8 @@
 // Distance of the flow and the two SDEs from SGD, without Monte Carlo. On w = 0 no sample moves w,
 // so the state is the single number e. A step of SGD or of Euler-Maruyama maps a function u(e) to
 // its expectation after the step. On a Chebyshev grid this map is a matrix, and its powers give
-// moments of e after many steps to many digits. Monte Carlo compares the drivers with the same
-// matrices.
+// moments of e after many steps to many digits. The last test compares the drivers' Monte Carlo
+// moments with the same matrices.
 
 using namespace popflow;
 using namespace popflow::markov;

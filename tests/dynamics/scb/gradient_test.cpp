@@ -153,7 +153,7 @@ TEST_CASE("The flow is the mean of drawn samples", "[fast][scb]") {
   CHECK(mean.standard_error().maxCoeff() < 0.02 * kWiderErrors * mean.mean().cwiseAbs().maxCoeff());
 }
 
-TEST_CASE("The minimum V = P, A = Q is a rest point, in a valley without the projection",
+TEST_CASE("The minimum V = P, A = Q is a rest point, and lies in a valley without the projection",
           "[fast][scb]") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   const Problem problem = uneven_problem(5, 9, 3, seed);

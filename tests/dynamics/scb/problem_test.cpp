@@ -273,7 +273,8 @@ TEST_CASE("Two sources of P are refused", "[fast][scb]") {
 
 // ---- Problem files
 
-TEST_CASE("A problem file is read unchanged, sparse or dense, from either place", "[fast][scb]") {
+TEST_CASE("A problem file is read unchanged, sparse or dense, from the file's root or a group",
+          "[fast][scb]") {
   const ScratchFolder folder;
   SmallFile file;
   file.group = GENERATE("", "problem");

@@ -181,7 +181,7 @@ TEST_CASE("topic: a weighted sum of samples is the sum of the samples", "[fast][
   }
 }
 
-TEST_CASE("topic: remembered documents belong to the requested key", "[fast][topic][noise]") {
+TEST_CASE("topic: cached documents belong to the requested key", "[fast][topic][noise]") {
   const Data data{4, 3, 2, 0.3, 0.2, 0.3};
   const std::vector<double> weights = {0.5, -1, 0, 2};
   const SampleKey key = key_at(7);
