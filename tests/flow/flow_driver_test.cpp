@@ -209,7 +209,8 @@ TEST_CASE("a system with jumps continues within the rounding of t, and other sys
   };
   const std::string method = GENERATE_COPY(from_range(kAdaptive));
   INFO(method);
-  // The long first steps of two methods have larger errors, and find passages with polynomials.
+  // The long first steps of two methods have larger errors. They find first-passage times with
+  // polynomials.
   const bool long_steps = method == "fehlberg78" || method == "bulirsch_stoer";
   const double error = long_steps ? 1e-9 : 1e-11;
   const FlowDriver::Options options{.method = method, .rtol = 1e-12, .atol = 1e-14};
@@ -393,8 +394,8 @@ TEST_CASE("a plateau near a saddle is not taken for a steady state", "[fast][flo
   const std::string method = GENERATE("dopri5", "fehlberg78");
   const double start = GENERATE(1e-11, 1e-15, 1e-30);
   INFO(method << " from " << start);
-  // x' = x - x^3 stays below the tolerance until t = 9, 18 and 53. Then x goes to the steady state
-  // 1, or to -1 if a step's error crosses 0.
+  // From the three starts x' = x - x^3 stays below the tolerance until t = 9, 18 and 53. Then x
+  // goes to the steady state 1, or to -1 if a step's error crosses 0.
   Run run(one(start, [](double x, double) { return x - x * x * x; }),
           {.method = method, .rtol = 1e-8, .atol = 1e-10, .steady_tolerance = 1e-7});
   const Outcome outcome = run.driver.advance(1e4);

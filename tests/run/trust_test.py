@@ -559,7 +559,7 @@ def test_long_computations_are_announced_in_advance():
         check("will take about" not in said, said)
 
 
-def test_a_phase_that_replays_the_noise_of_the_last_says_so():
+def test_a_phase_that_replays_the_noise_of_the_previous_phase_says_so():
     with Folder() as folder:
         sgd = ["run", "markov", "--mode", "sgd", "--steps", 50, "--saves", 3]
         popflow(*sgd, "-o", path(folder, "one.h5"), code=0)

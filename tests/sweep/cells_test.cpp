@@ -97,7 +97,7 @@ TEST_CASE("a cell's seed depends on names and values of parameters, not on posit
   const Cells labelled = cells({"both:w0=1,2", "both:e0=3,4"}, noisy);
   CHECK(labelled.seed(1) == small.seed(small.find("w0=2,e0=4")));
   CHECK(cells({"w0=1"}, noisy).seed(0) != small.seed(0));
-  // Cells with equal values of other parameters have other seeds.
+  // A cell with equal values of another parameter has another seed.
   CHECK(cells({"w0=1", "b0=3"}, noisy).seed(0) != small.seed(0));
   CHECK(cells({"w0=3", "e0=1"}, noisy).seed(0) != small.seed(0));
   std::set<std::int64_t> seeds;

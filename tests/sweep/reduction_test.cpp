@@ -127,7 +127,7 @@ TEST_CASE("events and outcomes are counted among runs that did not diverge", "[f
   CHECK(made.value(got, "fraction_of_undecided") == 1.0 / 7);
   CHECK(made.value(got, "fraction_of_global") == 3.0 / 7);
   CHECK(made.value(got, "fraction_of_local") == 3.0 / 7);
-  // Statistics include only the runs that ended well.
+  // Statistics include only the runs that did not diverge.
   CHECK(made.value(got, "loss_largest") < 200);
   CHECK(made.value(got, "loss_least") > 0);
   const auto count = [&](Status status) {

@@ -217,7 +217,7 @@ TEST_CASE("Targets far beyond the temperature are reached by a jump at the right
     for (std::size_t l = 0; l < 10; ++l) {
       const double mu = made.flow.goal(0, static_cast<Eigen::Index>(l));
       const double s = std::log((mu - 0.05) / (0.1 * mu));
-      // Exact time from the clock, without holding any rate.
+      // Exact time from the clock, in which no rate is held constant.
       CHECK(driver.passages()[l] == Approx(integral(mu, 0.05, s, tau, 0, false)).epsilon(2e-8));
     }
   }

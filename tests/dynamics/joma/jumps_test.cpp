@@ -125,7 +125,8 @@ TEST_CASE("A held rate changes the time of a jump by less than 4e-12 mu/tau, rel
 }
 
 TEST_CASE("Tokens jump at the right time from any start", "[fast][joma][flow][lanes]") {
-  // From several tau on, tokens spend much or all of their time where rates exceed e^27.
+  // Tokens that start at several tau or more spend much or all of their time where rates exceed
+  // e^27.
   for (const double start : {5.0, 6.0, 8.0, 12.0, 14.0, -3.0, -9.0}) {
     INFO("from " << start << " tau to 20 tau");
     const Case made({"--activation", "nonlinear", "--target-min", "20", "--target-max", "20",
