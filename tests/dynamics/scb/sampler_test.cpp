@@ -138,8 +138,8 @@ Eigen::VectorXd plain(const Problem& problem, const Variant& variant, const Samp
 }
 
 TEST_CASE("Samples use the documented words of their streams", "[fast][scb][noise]") {
-  // Contexts that are no multiple of the sampler's blocks, and a vocabulary above 512, for which it
-  // stores sums in another way.
+  // Contexts are no multiple of the sampler's blocks. One vocabulary is above 512, where the
+  // sampler stores sums in another way.
   for (const auto& [N, T] : {std::pair<Eigen::Index, std::int64_t>{5, 9001}, {530, 1030}}) {
     const Problem problem = uneven_problem(N, T, 3, 4);
     for (const Variant& variant :
