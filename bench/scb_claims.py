@@ -188,7 +188,7 @@ def size(long, T=100000, vocabularies=(100, 500), rates=(0.05, 0.001)):
             if np.isnan(found):
                 break
             start = {**TWO_STAGES, "init_from": run.popflow.path}
-    # The larger of program and script: a forked child starts as a copy of the script.
+    # At least the memory of this script, since a forked child starts as a copy of it.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     table(f"3. T = {T}; peak memory {peak:.2f} GiB",
           ["what", "stage", "learning rate", "steps", "wall time", "a step", "flow: boosted at t",

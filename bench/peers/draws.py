@@ -4,7 +4,7 @@ import numpy as np
 
 
 def alias_table(weights):
-    """Returns, per place, the probability of its own index and the alias that has the rest."""
+    """Returns for each place the probability of its own index, and the alias that is drawn otherwise."""
     n = len(weights)
     share = np.asarray(weights, float) / np.sum(weights) * n
     other = np.arange(n)

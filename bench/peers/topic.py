@@ -1,5 +1,5 @@
-"""`topic` (joint training, factored) in JAX: the flow in symmetric coordinates by diffrax, and of full
-matrices SGD and the SDE. Formulas are those of `popflow systems topic`."""
+"""`topic` (joint training, factored) in JAX: the flow in symmetric coordinates by diffrax, and
+SGD and the SDE of the full matrices. Formulas are those of `popflow systems topic`."""
 
 import itertools
 

@@ -62,7 +62,7 @@ def model():
 
 @functools.cache
 def occurrences():
-    """How often each token occurs among those that the model sees of each sequence."""
+    """Counts of each token among the first LENGTH tokens of each sequence."""
     return (sequences()[:, :LENGTH, None] == np.arange(STATES)).sum(axis=1)
 
 

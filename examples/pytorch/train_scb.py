@@ -19,7 +19,7 @@ import xarray
 
 import popflow
 
-# The raw gradient of the loss, as an optimizer sees it: the paper's flow divides it by mu.
+# Use the plain gradient of the loss, as an optimizer does; the paper's flow divides it by mu.
 RAW = {"preconditioner": "none", "project": "none"}
 SIZES = {"vocab_size": 4, "context_length": 30}
 
@@ -139,7 +139,8 @@ def agrees(task, run, at, samples):
 
 
 def drawn(folder):
-    """popflow's flow, with its problem: the start, and a time at which gradients are larger."""
+    """A run of popflow's flow, which stores the problem. Saves at the start and at t = 100, where gradients
+    are larger, each with a second save shortly after."""
     return popflow.run("scb", **SIZES, **RAW, save_at=[0, 1e-4, 100, 100 + 1e-4], t_end=100 + 1e-4,
                        rtol=1e-12, atol=1e-14, output=folder / "problem.h5", force=True)
 

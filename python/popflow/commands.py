@@ -73,9 +73,9 @@ def compare_trajectories(*, output: PathLike | None = None, show: bool | None = 
                          **trajectories: Trajectory) -> xarray.Dataset:
     """Compares two or more trainings without a system: `compare_trajectories(a=..., b=...)`.
 
-    Each training is given as in the `trajectories` of `popflow.compare`. The variables over time
-    that all trainings have are compared. `options` are those of `popflow compare` for margins and
-    levels, such as {"delta": 0.1}.
+    Each training is given as in the `trajectories` of `popflow.compare`. The comparison
+    covers the variables over time that all trainings have. `options` are those of `popflow compare`
+    for margins and levels, such as {"delta": 0.1}.
     """
     return compare(None, trajectories=trajectories, output=output, show=show, **(options or {}))
 
@@ -86,8 +86,8 @@ def sweep(system: SystemLike | None = None, over: Mapping[str, Any] | None = Non
     """Runs the cells of a sweep in parallel and returns a map whose dimensions are the axes.
 
     `over` maps parameters to values: `popflow.linear(low, high, count)`, `popflow.logarithmic`,
-    `popflow.sampled`, a Python range, a list; or a label to parameters that change together,
-    {"chain": {"p": [.1, .2], "q": [.3, .5]}}. Options are those of `popflow sweep`.
+    `popflow.sampled`, a Python range or a list. Parameters that change together share a label, as
+    in {"chain": {"p": [.1, .2], "q": [.3, .5]}}. Options are those of `popflow sweep`.
     """
     return carried_out("sweep", system, output, problem, show, options, axes(over or {}))
 

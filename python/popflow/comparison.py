@@ -30,8 +30,9 @@ class Comparison(xarray.Dataset):
         A statement is a `question` (range, depth, share, time) about a `subject` (an observable, an
         event, or an `item` of a passage). `verdict` is agree, differ, undecided, or empty if the
         pair has none. `reason` says why a verdict is undecided, and is none otherwise. Reasons are
-        few_runs, margin (the interval crosses the margin), skewness (a Gaussian law would be
-        decided), no_scatter (among a few runs), many_tests and incomplete (runs ended early).
+        few_runs, margin (the interval crosses the margin), skewness (Gaussian data would allow a
+        decision), no_scatter (a few runs all have the same value), many_tests and incomplete (runs
+        ended early).
         `difference` is the difference of the pair's two rungs with its interval, `margin` its
         equivalence margin.
         """

@@ -24,7 +24,7 @@ class Error(Exception):
 
 
 class UsageError(Error):
-    """An unknown option or word, a value out of range, a combination that is refused."""
+    """An option or word is unknown, a value is out of range, or options exclude each other."""
 
     code = 2
 

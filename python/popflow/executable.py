@@ -23,7 +23,7 @@ from .progress import Progress, plain
 from .version import __version__
 
 NOTES = logging.getLogger("popflow")
-FAILED_CHECK = 1  # the exit code of `verify` where something does not hold
+FAILED_CHECK = 1  # exit code of `verify` if a check fails
 
 
 def program() -> str:
@@ -109,7 +109,7 @@ def work(words: Sequence[str], path: Path | None, show: bool | None = None) -> s
         code, said, interrupted = followed(command, words[0], show, printed)
         printed.seek(0)
         answer = printed.read()
-    # A failed check is a result of `verify`; an error is none.
+    # A failed check is a result of `verify`, not an error.
     if code != 0 and not (code == FAILED_CHECK and answer):
         raise errors.of(code, sentence("\n".join(said)), command, path)
     if interrupted:
@@ -138,7 +138,7 @@ def followed(command: Sequence[str], title: str, show: bool | None,
             interrupted = True
             child.send_signal(signal.SIGINT)
             listen(child, bar, said)
-        except BaseException:  # an error of the progress bar, too, must leave the program's results
+        except BaseException:  # even if the bar fails, the program stores its results
             child.send_signal(signal.SIGINT)
             child.communicate()
             raise
@@ -169,7 +169,7 @@ def listen(child: subprocess.Popen, bar: Progress, said: list[str]) -> None:
 
 def sentence(said: str) -> str:
     """Returns the program's error message, else its last warning, else all of its messages."""
-    for mark in (r"^[^:\n]+: error: ", "warning: "):  # a user's own program has another name
+    for mark in (r"^[^:\n]+: error: ", "warning: "):  # programs of users have other names
         *before, text = re.split(mark, said, flags=re.MULTILINE)
         if before:
             return text.strip()

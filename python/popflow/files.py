@@ -20,7 +20,7 @@ LOCK = Lock()
 def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
     """Raises InputError unless popflow wrote the file."""
     if file.attrs.get("format") not in ("popflow", b"popflow"):
-        raise InputError(f"the file '{path}' is not one of popflow's")
+        raise InputError(f"the file '{path}' was not written by popflow")
 
 
 def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:

@@ -40,7 +40,7 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
 def place(output: str | os.PathLike[str] | None, name: str) -> Iterator[Path]:
     """Yields the path of an output: as named, or a new one in the session's folder.
 
-    No other call in this or another process gets a new path while the block lasts.
+    While the block lasts, no other call, in this or another process, gets the same new path.
     """
     if output is not None:
         if not isinstance(output, (str, os.PathLike)):

@@ -8,7 +8,7 @@ from xarray.backends.locks import HDF5_LOCK
 
 
 class Lock:
-    """xarray's lock for HDF5, left out of a pickled dataset: the unpickling process has its own.
+    """xarray's lock for HDF5. Pickling leaves it out: the unpickling process uses its own lock.
 
     xarray's own lock can be pickled only if dask is installed.
     """

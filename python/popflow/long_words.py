@@ -16,7 +16,7 @@ LONGEST = 100_000
 
 @contextmanager
 def short(words: Sequence[str]) -> Iterator[list[str]]:
-    """Yields the words; options with too long values are in a configuration file meanwhile."""
+    """Yields the words, with options that are too long moved to a temporary configuration file."""
     long = {words[at - 1] for at, word in enumerate(words) if len(os.fsencode(word)) > LONGEST}
     if not long:
         yield list(words)

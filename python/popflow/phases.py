@@ -15,14 +15,14 @@ SAME_TIME = 1e-9
 
 
 def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
-    """Joins runs along time, each of which starts where the previous one ended (`init_from`).
+    """Joins runs along time; each run starts where the previous one ended (`init_from`).
 
-    A file's own time starts at 0. The attribute `continues_at` is this start in the time of the
-    first run. The first record of each later file repeats the last record before it and is left
-    out. Variables without a time dimension come from the first file.
+    The time in each file starts at 0. The attribute `continues_at` is the start of the file in the
+    time of the first run. The first record of each later file repeats the last record before it and
+    is left out. Variables without a time dimension come from the first file.
     """
     if not files:
-        raise InputError("phases() takes the files of runs, the first one first.")
+        raise InputError("phases() got no file; it takes the files of runs in order of time.")
     parts: list[xarray.Dataset] = []
     for path in map(word, files):
         data = open_file(path)
@@ -38,8 +38,8 @@ def phases(*files: str | os.PathLike[str] | xarray.Dataset) -> xarray.Dataset:
                                  f"of {before.attrs['system']}.")
             end = float(before.time[-1])
             if abs(end - begun) > SAME_TIME * max(abs(end), abs(begun)):
-                raise InputError(f"{path} starts at t = {begun:.10g} of the whole time, and the "
-                                 f"file before ends at {end:.10g}.")
+                raise InputError(f"{path} starts at t = {begun:.10g} of the whole time, but the "
+                                 f"file before it ends at {end:.10g}.")
             data = data.isel(time=data.time.values > end)
         parts.append(data)
     # Numbers of steps and stages count from the start of their own file.

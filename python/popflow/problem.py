@@ -70,7 +70,7 @@ def image(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> 
 def named_array(name: Any) -> str:
     if isinstance(name, str):
         return name
-    raise UsageError(f"problem has the key {name!r}; its keys are the names of arrays, text")
+    raise UsageError(f"problem has the key {name!r}; its keys must be text, the names of arrays")
 
 
 def numbers(name: Any, values: Any) -> np.ndarray:

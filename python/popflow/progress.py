@@ -23,7 +23,7 @@ class Progress:
             self.bar.close()
 
     def complete(self) -> None:
-        """Completes the bar, even if the last line of progress said less."""
+        """Completes the bar, even if the last progress line was below 100%."""
         if self.bar is not None:
             self.bar.n = 1.0
             self.bar.set_postfix_str("")

@@ -193,7 +193,7 @@ def test_other_errors(folder):
     with h5py.File(folder / "other.h5", "w") as file:
         file["numbers"] = [1, 2]
     for reads in (popflow.open, popflow.figure):
-        with pytest.raises(popflow.InputError, match="'.*other.h5' is not one of popflow's"):
+        with pytest.raises(popflow.InputError, match="'.*other.h5' was not written by popflow"):
             reads(folder / "other.h5")
 
 

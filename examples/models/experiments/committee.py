@@ -1,4 +1,4 @@
-"""Checks of the committee machine, and its experiment: a plateau before the students tell the teachers apart."""
+"""Checks of the committee machine, and its experiment: a plateau before each student aligns with a teacher."""
 
 import committee
 import numpy as np

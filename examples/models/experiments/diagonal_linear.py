@@ -1,6 +1,7 @@
 """Checks of the diagonal linear network, and its experiment: SGD moves the limit of the flow.
 
-With and without replacement it moves as far in the mean. In epochs the limit hardly scatters."""
+The mean limit moves equally far with and without replacement. Without replacement (in epochs) it hardly
+scatters."""
 
 import diagonal_linear as diagonal
 import numpy as np

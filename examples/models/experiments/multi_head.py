@@ -46,7 +46,7 @@ def checks():
     drifts = [np.abs(run[f"{name}_{h}"] - run[f"{name}_{h}"][0]).values.max()
               for name in ("balance", "keys_queries") for h in range(3)]
     yield Check("largest drift of the heads' balances", max(drifts), 1e-9)
-    # The weights of a plateau exactly: head h has learned direction h, and the last head nothing.
+    # Exact weights of a plateau: head h has learned direction h, and the last head has learned nothing.
     _, gamma = heads.curvature(heads.EIGENVALUES, heads.PAIRS)
     w = gamma ** (-1 / 3) * [1, 1, 0]
     rest = popflow.run(heads.model([w, np.diag(w), np.diag(w)], rank=1).build(), t_end=10, saves=2)

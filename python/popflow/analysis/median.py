@@ -36,7 +36,7 @@ def median(values: Any, dim: str | None = None, level: float = 0.95,
     binomial. With too few values for the level (five or fewer for 95%) the ends are infinite.
 
     `missing` says what a NaN means: "omit" leaves it out; "late" takes it for an event later than
-    all others, as when a run ended first. By default NaNs are refused.
+    all others, for runs that ended before the event. By default NaNs are refused.
 
     Late events lie above all known ones, and above `followed`, the time up to which the runs were
     observed (a number, or an array over the other dimensions). If the lower end falls on a late

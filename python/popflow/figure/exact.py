@@ -100,7 +100,7 @@ def independent(data: xarray.Dataset) -> bool:
 
 
 def over(axes: Any, x: Any, y: Any, label: str, **style: Any) -> None:
-    """Draws a curve without changing the panel's limits; its key is that of the page.
+    """Draws a curve without changing the panel's limits; its label goes into the key of the page.
 
     A white rim keeps the curve visible on dark maps.
     """
