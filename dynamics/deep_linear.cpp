@@ -305,9 +305,24 @@ CatalogueRow row() {
   const ParameterTable parameters = {
       {"strengths", Kind::reals, "4,2,1", "singular values of the teacher", "s_k", {.low = 0}},
       {"layers", Kind::integer, "2", "number of layers", "L", {1, 100}},
-      {"start", Kind::word, "spectral", "g I or normal entries", "", {}, {"spectral", "gaussian"}},
+      {"start",
+       Kind::word,
+       "spectral",
+       "start of the layers: g I, or normal entries",
+       "",
+       {},
+       {"spectral", "gaussian"}},
       {"init-scale", Kind::real, "0.03", "size of the layers", "g", {.low = 0, .low_open = true}},
-      {"label-noise", Kind::real, "0", "standard deviation", "", {0}, {}, {}, 0, {"sde", "sgd"}}};
+      {"label-noise",
+       Kind::real,
+       "0",
+       "standard deviation of the noise of labels",
+       "",
+       {0},
+       {},
+       {},
+       0,
+       {"sde", "sgd"}}};
   return FunctionSystem{
       .name = "deep-linear",
       .title = "Deep linear networks, learning a linear map mode by mode",

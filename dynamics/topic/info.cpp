@@ -184,15 +184,15 @@ ParameterTable parameters() {
     t.push_back({.name = name,
                  .kind = Kind::real,
                  .default_text = "0",
-                 .meaning = std::string("start of a direct logit: ") + meaning,
+                 .meaning = std::string("start of the direct logit with ") + meaning,
                  .symbol = symbol});
   };
-  logit("init-logit-same-word", "a", "key the queried word itself");
-  logit("init-logit-same-topic", "b", "key another word of the query's topic");
-  logit("init-logit-other-topic", "c", "key a word of another topic");
-  logit("init-logit-mask-key", "k", "key [MASK], query a word");
-  logit("init-logit-word-key", "e", "key a word, query [MASK]");
-  logit("init-logit-mask-mask", "f", "key and query [MASK]");
+  logit("init-logit-same-word", "a", "the queried word itself as key");
+  logit("init-logit-same-topic", "b", "another word of the query's topic as key");
+  logit("init-logit-other-topic", "c", "a word of another topic as key");
+  logit("init-logit-mask-key", "k", "[MASK] as key, a word as query");
+  logit("init-logit-word-key", "e", "a word as key, [MASK] as query");
+  logit("init-logit-mask-mask", "f", "[MASK] as key and query");
   t.push_back({.name = "document-length",
                .kind = Kind::integer,
                .default_text = "1000",

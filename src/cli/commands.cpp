@@ -437,9 +437,9 @@ const std::vector<Command>& commands() {
        "Joins shards of a sweep ('sweep --shard I/N') into the file of the whole sweep. Also joins "
        "sweeps that differ in the values of a single axis, and a merged file with shards that were "
        "missing. Joins parts of an ensemble ('run --mode sde|sgd --first-run K --runs R') if their "
-       "runs follow one another without a gap. Every dataset has the bits of the single large "
-       "ensemble, and the merged file can be resumed and extended. A run that is in several files "
-       "must be the same in all. Interrupted parts are merged as they are.",
+       "runs follow one another without a gap. Every dataset equals that of a single large "
+       "ensemble bit for bit, and the merged file can be resumed and extended. A run that is in "
+       "several files must be the same in all. Interrupted parts are merged as they are.",
        false, true, merge_options(), merge_parts},
   };
   return table;

@@ -460,8 +460,8 @@ const ParameterTable& compare_options() {
          .meaning =
              "compare finished files instead of running: RUNG=FILE, separated by commas, all of "
              "one problem, one start and the same times (NAME may be left out). A netCDF-4 or HDF5 "
-             "file of another program's training, with 'time' and observables by name along (run, "
-             "time), is a rung of any other name: mine=FILE. With NAME and only such files, "
+             "file of another program's training may be given under a new name: mine=FILE. The "
+             "file holds 'time' and observables along (run, time). With NAME and only such files, "
              "--rungs are computed at the times of the files",
          .default_note = "none"},
         {.name = "learning-rates",
@@ -475,8 +475,8 @@ const ParameterTable& compare_options() {
          .kind = Kind::flag,
          .default_text = "",
          .meaning = "keep --beta1 and --beta2 at all --learning-rates. By default they hold at the "
-                    "first one and become beta^(eta/first) at the others, which keeps the moments' "
-                    "time scales in flow time; errors have an order only then"},
+                    "first rate and become beta^(eta/first) at the others. This keeps the moments' "
+                    "time scales in flow time, without which errors have no order"},
         {.name = "check-noise",
          .kind = Kind::flag,
          .default_text = "",
