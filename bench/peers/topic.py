@@ -134,7 +134,7 @@ def documents(d, length, key, samples):
 def sampled(d, length):
     """Returns minus the weighted sum of the gradients by W_V and Lambda of a batch of documents.
 
-    Keys are counted, all symbols at once; there are as many queries as positions are ever selected.
+    Sums over keys use the counts of all symbols. The number of queries is a bound on selected positions.
     """
     mean = length * d.p_m
     most = min(length, int(mean + 8 * mean**0.5) + 1)

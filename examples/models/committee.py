@@ -12,7 +12,7 @@ import numpy as np
 from popflow.model import Model, erf, normal
 
 K = M = 2
-LARGEST = 40  # N of the weights; inputs of a smaller N are 0 from the N-th on
+LARGEST = 40  # entries of the weights; for a smaller N, inputs are 0 from entry N on
 T = np.eye(M)
 Q0, R0 = np.array([[0.2, 0.01], [0.01, 0.3]]), np.array([[0.02, 0.0], [0.0, 0.03]])  # the start
 

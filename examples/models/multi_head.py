@@ -25,7 +25,7 @@ def curvature(eigenvalues, pairs):
 
 
 def plateau(learned, eigenvalues=EIGENVALUES, pairs=PAIRS):
-    """Loss after the largest `learned` eigenvalues' directions are learned."""
+    """Loss once the directions of the `learned` largest eigenvalues are learned."""
     lam, gamma = curvature(eigenvalues, pairs)
     return lam.sum() / 2 - (lam**2 / (2 * gamma))[:learned].sum()
 

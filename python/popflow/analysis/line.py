@@ -59,7 +59,7 @@ def fit(given: bool, x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple:
     known = np.isfinite(x) & np.isfinite(y) & np.isfinite(error)
     x, y, error = x[known], y[known], error[known]
     if (error <= 0).any():
-        raise ValueError("a standard error is positive")
+        raise ValueError("standard errors must be positive")
     freedom = len(x) - 2
     if freedom < (0 if given else 1) or np.ptp(x) == 0:
         return (np.nan,) * 5 + (max(freedom, 0),)

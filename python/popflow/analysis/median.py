@@ -54,7 +54,7 @@ def median(values: Any, dim: str | None = None, level: float = 0.95,
 
     if isinstance(values, xarray.DataArray) or isinstance(until, xarray.DataArray):
         if not isinstance(values, xarray.DataArray):
-            raise ValueError("followed is labelled, and the values are not")
+            raise ValueError("followed is an xarray.DataArray, so the values must be one, too")
         found = xarray.apply_ufunc(row, values.astype(float), until,
                                    input_core_dims=[[dim or values.dims[-1]], []],
                                    output_core_dims=[[]] * 3, vectorize=True)

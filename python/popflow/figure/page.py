@@ -81,7 +81,7 @@ class Page:
         """Lays out the panels with room for the key at the foot."""
         figure = self.figure
         if len(self.axes) % 2 and len(self.axes) > 1 and len(figure.axes) == len(self.axes):
-            last = self.axes[-1]  # no colour bar moved the panel: it gets the quarter beside it
+            last = self.axes[-1]  # unmoved by a colour bar: it also takes the next quarter
             last.set_subplotspec(last.get_gridspec()[-1, :])
         for axes in self.axes:
             for handle in getattr(axes, "key_of_page", []):

@@ -362,10 +362,10 @@ class Model:
         self.finals.append(self._value(name, value, meaning, sign, "final value"))
 
     def training(self, limit: str = "") -> Model:
-        """A model of another state, which noise and sampled training move beside this flow, such as
-        the weights beside order parameters.
+        """A model of the state that noise and sampled training use in place of this flow's state,
+        such as the weights in place of order parameters.
 
-        That model has the same parameters, its own weights and loss, and the same observables,
+        The new model has the same parameters, its own weights and loss, and the same observables,
         events and so on. `limit` says why the observables differ from those of the flow, if they
         do.
         """

@@ -26,7 +26,7 @@ class Lowering:
     def __init__(self) -> None:
         self.ca = casadi()
         self.known: dict[int, Any] = {}
-        self.kept: list[Symbol] = []  # so that no id is used twice
+        self.kept: list[Symbol] = []  # keeps symbols alive, so that ids stay unique
         self.shifts: list[tuple[Any, Any]] = []
         self.data: Any = None  # the normal numbers of a sample
 

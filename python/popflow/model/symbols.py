@@ -312,7 +312,7 @@ def taken(symbol: Symbol, places: Any, label: str) -> Symbol:
     places = np.asarray(places)
     if symbol.op == "constant":
         return Symbol("constant", (), places.shape, label, symbol.value.ravel()[places])
-    if symbol.op == "take":  # the entries of a take need only one take
+    if symbol.op == "take":  # merge nested takes into one
         places = symbol.value.ravel()[places]
         symbol = symbol.args[0]
     if places.shape == symbol.shape and np.array_equal(places.ravel(), np.arange(symbol.size)):
@@ -530,7 +530,7 @@ def cross_entropy(logits: Any, label: Any) -> Symbol:
 def logistic_loss(margin: Any) -> Symbol:
     """log(1 + exp(-margin)), without overflow."""
     m = as_symbol(margin)
-    # Both branches have all derivatives of the loss at 0, which abs() and maximum() have not.
+    # Both branches have all derivatives of the loss at 0; abs() and maximum() would lack them.
     return where(m > 0, 0, -m) + np.log1p(np.exp(-where(m > 0, m, -m)))
 
 
