@@ -53,7 +53,7 @@ class Process:
         self.name, self.share = peer.name, share
         python = ROOT / peer.python
         if not python.exists():
-            sys.exit(f"{peer.python} is missing: scripts/setup --peers makes it")
+            sys.exit(f"{peer.python} is missing: run scripts/setup --peers")
         # A single BLAS thread, since NumPy's peers start a thread per row of work.
         surroundings = {**os.environ, "POPFLOW": str(program)}
         if peer.name == "NumPy":

@@ -220,8 +220,8 @@ SystemInfo make_info() {
   info.rungs = {
       {"integrated", "the flow in integrated coordinates", {{"coordinates", "integrated"}}}};
   info.end =
-      "10 times the number of classes with cross-entropy (50 times with the square), 5 (10) times "
-      "with stationary, whose drive never ends";
+      "10 times the number of classes with cross-entropy, 5 times with stationary, whose drive "
+      "never ends; with activation square 50 and 10 times";
   return info;
 }
 

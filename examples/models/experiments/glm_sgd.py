@@ -34,7 +34,7 @@ def checks():
               for gamma in (1.99, 2.01)]
     yield Check("least squares: log of the risk below the largest stable rate, 1.99",
                 growth[0], -0.39, -0.41)
-    yield Check("least squares: log of the risk above it, 2.01", growth[1], 0.41, 0.39)
+    yield Check("least squares: log of the risk above that rate, 2.01", growth[1], 0.41, 0.39)
     errors = [abs(float(popflow.run(system, t_end=4, method="rk4", dt=dt, saves=2).D[-1])
                   - glm.exact_distance(4)) for dt in (1.0, 0.5, 0.25)]
     yield Check("order of convergence of rk4", order(errors), 4.5, 3.5)

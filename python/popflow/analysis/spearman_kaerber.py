@@ -73,7 +73,7 @@ def reaching(scale: str, x: np.ndarray, p: np.ndarray, n: np.ndarray, extend: bo
         if beyond > (MOST_BEYOND if extend else 0):
             hint = ' or ends="extend"' if beyond <= MOST_BEYOND else ""
             raise Unreached(f"at the {end} dose, {dose_at(scale, place):g}, the fraction is "
-                            f"{there:.3g}: the threshold takes {wanted} doses{hint}")
+                            f"{there:.3g}: the estimate needs {wanted} doses{hint}")
     if low > 0:
         x, p, n = np.r_[2 * x[0] - x[1], x], np.r_[0, p], np.r_[n[0], n]
     if high > 0:

@@ -89,5 +89,5 @@ def checked_doses(scale: str, dose: np.ndarray, fraction: np.ndarray,
     order = np.argsort(dose, kind="stable")
     dose, fraction, trials = dose[order], fraction[order], trials[order]
     if len(dose) < 2 or (np.diff(dose) == 0).any():
-        raise ValueError("a threshold takes two doses at least, all of them different")
+        raise ValueError("a threshold needs at least two doses, all of them different")
     return np.log(dose) if scale == "log" else dose, fraction, trials

@@ -102,7 +102,7 @@ def colour(number: int) -> str:
 def curve(number: int) -> dict[str, Any]:
     """Returns colour and dashes, so that curves also differ in print without colours.
 
-    Dashes shift each time that the colours repeat: 49 curves differ.
+    Dashes change each time the colours repeat, so up to 49 curves differ.
     """
     return {"color": colour(number),
             "linestyle": DASHES[(number + number // len(COLOURS)) % len(DASHES)]}
