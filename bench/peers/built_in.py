@@ -9,7 +9,7 @@ import peer
 
 
 def flows(checked, timed):
-    """The sweep of the timed file by the built-in system, as a whole program on two threads."""
+    """Times the built-in system on the sweep of the timed file: a whole program on two threads."""
     words = ["sweep", "markov", "--threads", "2", "--quiet", "--force"]
     for name in ("e0", "w0"):
         values = timed.file[name][()]

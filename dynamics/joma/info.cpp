@@ -61,8 +61,8 @@ Exact results, for one node (for several nodes, along the line on which v_l move
   drive, exp: erf(v/(sqrt 2 tau)) = erf(v0/(sqrt 2 tau)) + sqrt(2/pi) e^c Delta t/tau, so v_l blows
     up at t* = e^-c tau sqrt(pi/2) (1 - sign(Delta) erf(v0/(sqrt 2 tau)))/|Delta|. Such a run ends as
     diverged. blow_up_time is the first of these times, and the default end is 95% of it.
-  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)). Neither this v nor that of softmax
-    blows up.
+  drive, linear: v = sqrt(c) sinh(Delta t + arsinh(v0/sqrt c)). With linear or softmax
+    attention v does not blow up.
   target: the clock, integral over u from v0 to v of du/((mu - u) exp(u^2/(2 tau^2))), is the same
     for all tokens at all times. The clock is e^c t for exp attention, and the integral of dt over
     the sum of exponentials for softmax. For linear attention sqrt(u^2 + c) replaces the

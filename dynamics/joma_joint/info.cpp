@@ -50,7 +50,7 @@ Exact results (JoMA, theorem 1), conserved for every activation and back-propaga
   exp      z - sum_k v_k^2 / (2 tau)               constant for each token
   softmax  sum_l z_l, and sum_l v_kl - r_k         constant, the second for each node
   softmax  z - (sum_k v_k^2 - bbar sum_k |v_k|^2) / (2 tau) with bbar = sum_c p_c b_c constant:
-           approximate. bbar is that of the start; with the present bbar(t) there is no agreement.
+           approximate. bbar is taken at the start; the relation fails with the current bbar(t).
 theorem_residual is the largest change of this quantity over tokens since the start. correlation is
 that of z with the theorem's z from the same start; correlation_weights and correlation_norm use one
 term of the theorem each.

@@ -13,7 +13,7 @@ from .words import key, word
 
 @dataclass(frozen=True)
 class Range:
-    """Values between two ends: `count` of them, or as many as the sweep samples."""
+    """Values between two ends: `count` values or, if it is None, as many as the sweep samples."""
 
     low: float
     high: float

@@ -1,7 +1,7 @@
 """Estimates from maps: thresholds, powers, medians and boundaries, each with its uncertainty.
 
-All functions take plain arrays, and work along the last axis, or xarray.DataArrays, and work along
-the dimension of the first argument; further dimensions are kept.
+All functions take plain arrays or xarray.DataArrays. They work along the last axis of plain arrays,
+and along the dimension of the first argument of DataArrays. Further dimensions are kept.
 """
 
 from .boundary import boundaries
