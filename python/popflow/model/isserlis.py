@@ -19,7 +19,7 @@ HIGHEST = 8
 def degree(formula: Symbol, finite: frozenset[int] = frozenset()) -> float:
     """Returns a bound on the degree of a formula in the data, except in the data `finite` (ids).
 
-    The bound is infinite if the formula may not be a polynomial.
+    The bound is infinite unless the formula is known to be a polynomial.
     """
     found: dict[int, float] = {}
     for node in in_order([formula]):
