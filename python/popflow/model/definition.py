@@ -462,7 +462,7 @@ class Model:
 
     @property
     def has_means(self) -> bool:
-        """Returns whether the population is a sum over finite samples of means over normal numbers."""
+        """Returns whether the population sums, over finite samples, means over normal numbers."""
         return (self.sample_loss is not None and self.given_population is None
                 and self.points is None and self.draws_numbers
                 and any(law.kind == "finite" for law, _ in self.laws))
