@@ -15,7 +15,7 @@ def flow(run):
     def rhs(s):
         return jnp.exp(factor * (v(s)**2).sum(0) + run.parameter("offset"))
 
-    # A change of v by the temperature changes the attention by a factor of order 1.
+    # A change of v by the temperature multiplies the attention by a factor.
     longest = jnp.sqrt(((goal - start)**2).sum(0)).max()
     scale = jnp.minimum(1, run.parameter("temperature") / longest)
     return rhs, jnp.zeros(goal.shape[1]), {"v": v}, scale
