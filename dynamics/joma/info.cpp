@@ -224,8 +224,8 @@ SystemInfo make_info() {
   info.figure_of_sweeps = "time_to_90 entropy_minimum attention_entropy";
   info.end =
       "targets: when e^-5 of each distance remains, with softmax at most 1e6; drives: 95% of the "
-      "first "
-      "blow-up time with exp attention, otherwise when weights are large";
+      "first blow-up time with exp attention, 5 over the largest drive (norm over nodes) with "
+      "linear, and 5 tau over it plus an estimate of the time spent near the start with softmax";
   return info;
 }
 
