@@ -225,7 +225,8 @@ SystemInfo make_info() {
   info.end =
       "targets: when e^-5 of each distance remains, with softmax at most 1e6; drives: 95% of the "
       "first blow-up time with exp attention, 5 over the largest drive (norm over nodes) with "
-      "linear, and 5 tau over it plus an estimate of the time spent near the start with softmax";
+      "linear; with softmax 5 tau over it, plus the blow-up time of exp attention times the final "
+      "sum of exponentials";
   return info;
 }
 
