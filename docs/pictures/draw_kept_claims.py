@@ -11,22 +11,17 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from claims import results
+from claims import figures, results
 from draw_results import LINES as COLOURS
 from draw_results import save, ticks
 
 from popflow.analysis import Estimate
 
 
-def numbers(claim):
-    forms = results.load(claim)
-    return [number for form in ("long", "short") if form in forms for number in forms[form].numbers]
-
-
 def series(claim, what, where):
     """x, y and 95% half-widths of the numbers whose condition matches `where`, by its group."""
     found = {}
-    for number in numbers(claim):
+    for number in figures.stored_numbers(results.load(claim)):
         match = re.fullmatch(where, number.where)
         if number.what == what and match:
             of = number.found

@@ -333,6 +333,13 @@ struct PopulationInPacks {
   }
 };
 
+/// Copies the numbers of a node of the population to `s`, for any number.
+template <class Formulas, class N>
+POPFLOW_MATH_INLINE void take_node(const double* node_rows, std::size_t node, N* s) {
+  for (std::size_t i = 0; i < Formulas::inputs; ++i)
+    s[i] = N(node_rows[node * Formulas::inputs + i]);
+}
+
 /// Rate and loss of the population, for any number. `weight`: of the nodes. Sums in the order of
 /// `PopulationInPacks`, so that lanes have the bits of a single run.
 template <class Formulas, class N>
@@ -347,8 +354,7 @@ POPFLOW_MATH_INLINE void population(const N* p, const N* x, const N* weight,
     for (N& one : part) one = N(0.0);
     for (std::size_t node = 0; node < Formulas::nodes; ++node) {
       N s[Formulas::inputs + 1];
-      for (std::size_t i = 0; i < Formulas::inputs; ++i)
-        s[i] = N(node_rows[node * Formulas::inputs + i]);
+      take_node<Formulas>(node_rows, node, s);
       N value[kOut];
       of_node<Formulas>(p, x, s, value);
       N* const sum = part + node % kParts * kOut;
@@ -392,8 +398,7 @@ POPFLOW_MATH_INLINE void means(const N* p, const N* x, const N* weight, const do
   for (std::size_t node = 0; node < Formulas::nodes; ++node) {
     N s[Formulas::inputs + 1];
     N value[Formulas::means + 1];
-    for (std::size_t i = 0; i < Formulas::inputs; ++i)
-      s[i] = N(node_rows[node * Formulas::inputs + i]);
+    take_node<Formulas>(node_rows, node, s);
     Formulas::mean_of(p, x, s, value);
     for (std::size_t i = 0; i < Formulas::means; ++i) out[i] += weight[node] * value[i];
   }

@@ -467,13 +467,16 @@ class Model:
                 and self.points is None and self.draws_numbers
                 and any(law.kind == "finite" for law, _ in self.laws))
 
+    @property
+    def is_summed(self) -> bool:
+        """Returns whether means over the data are sums over samples, or nodes of a Gauss rule."""
+        return (self.sample_loss is not None and self.given_population is None
+                and (not self.draws_numbers or self.points is not None or self.has_means))
+
     def nodes(self) -> tuple[np.ndarray, Symbol]:
         """Returns samples, a row each, and the weights with which they sum to the population."""
-        none = np.zeros((0, self.inputs)), as_symbol(np.zeros(0))
-        if self.sample_loss is None or self.given_population is not None:
-            return none
-        if self.draws_numbers and self.points is None and not self.has_means:
-            return none
+        if not self.is_summed:
+            return np.zeros((0, self.inputs)), as_symbol(np.zeros(0))
         return self.combined(self.points)
 
     def drawn(self) -> tuple[np.ndarray, Symbol]:
@@ -518,15 +521,11 @@ class Model:
         assert self.sample_loss is not None
         return normal_mean(self, self.sample_loss)
 
-    def sums_means(self) -> bool:
-        """Returns whether means over the data are sums over the nodes of the population."""
-        return len(self.nodes()[0]) > 0
-
     def mean_formula(self, value: Symbol) -> Symbol:
         """Returns the mean of an expression of a sample over normal data: of all data or, if sums
         over finite laws remain, of those that are not finite."""
         from .isserlis import normal_mean
-        if self.sums_means() and not self.has_means:
+        if self.is_summed and not self.has_means:
             return value
         parts = [normal_mean(self, value.ravel()[k], "expression")
                  for k in range(value.size)]

@@ -94,7 +94,7 @@ class Generator:
         self.lowering.leaf(model.initial_loss, self.losses[1])
         begin = 2
         for found, value in model.means:
-            if model.sums_means():
+            if model.is_summed:
                 self.lowering.leaf(found, self.losses[begin:begin + found.size])
                 begin += found.size
             else:
@@ -102,7 +102,7 @@ class Generator:
 
     def summed(self) -> int:
         """Number of means that are sums over the nodes of the population."""
-        return sum(found.size for found, _ in self.model.means) if self.model.sums_means() else 0
+        return sum(found.size for found, _ in self.model.means) if self.model.is_summed else 0
 
     def normal_numbers(self) -> Any:
         """Numbers of a sample that are no finite data, as a column."""
@@ -266,16 +266,16 @@ class Generator:
 
     def other_flags(self) -> dict[str, bool]:
         model = self.model
+        using_means = {"observed": model.observables + model.invariants, "events": model.events,
+                       "passages": model.passages, "ends": model.finals + model.outcomes,
+                       "derived": model.derived}
         return {name: True for name, flag in {
             "has_noise": model.noise_factor is not None or model.noise_covariance is not None,
             "has_solution": bool(model.solutions), "has_precondition": bool(model.maps),
             "has_projection": self.projects(), "passages_need_loss": self.need(model.passages),
             "ends_need_loss": self.need(model.finals + model.outcomes),
-            "observed_need_means": self.need_means(model.observables + model.invariants),
-            "events_need_means": self.need_means(model.events),
-            "passages_need_means": self.need_means(model.passages),
-            "ends_need_means": self.need_means(model.finals + model.outcomes),
-            "derived_need_means": self.need_means(model.derived),
+            **{f"{name}_need_means": self.summed() > 0 and self.need(items, "mean")
+               for name, items in using_means.items()},
             "draws_numbers": model.sample_loss is not None and model.draws_numbers,
             "uses_step": model.uses_step, "has_means": model.has_means}.items() if flag}
 
@@ -341,13 +341,9 @@ class Generator:
         entries = self.model.entries
         return entries <= MOST_IN_COVARIANCE and entries * batch.operations <= MOST_DERIVED
 
-    def need(self, items: Sequence[Any]) -> bool:
-        return any(node is self.model.population
-                   for node in in_order([one.symbol for one in items]))
-
-    def need_means(self, items: Sequence[Any]) -> bool:
-        return self.summed() > 0 and any(node.op == "mean"
-                                         for node in in_order([one.symbol for one in items]))
+    def need(self, items: Sequence[Any], op: str = "population") -> bool:
+        """Returns whether items use the population loss, or a mean (op "mean")."""
+        return any(node.op == op for node in in_order([one.symbol for one in items]))
 
     def draw(self) -> str:
         """Prints how the numbers of a sample outside of finite data are drawn, law by law."""
