@@ -77,7 +77,7 @@ WORKS = {
     "joma-joint-sgd": Work(
         f"run joma-joint --tokens 200 --classes 20 --batch-size 64 {SGD}", 10, 60),
     "joma-joint-sde": Work(
-        f"run joma-joint --batch-size 64 {ENDS} --mode sde --t-end {{}}", 1, 2, each=1000),
+        f"run joma-joint --tokens 20 --classes 20 --batch-size 64 {ENDS} --mode sde --t-end {{}}", 1, 2, each=1000),
     "markov-flow": Work(
         f"sweep markov --over w0=-2:1:8 --over problem-seed=1..{{}} --t-end 50 {ENDS}", 2, 20,
         each=8),
@@ -85,7 +85,8 @@ WORKS = {
     "markov-sgd": Work(
         f"run markov --runs 20 --batch-size 16 --context-length 32 {SGD}", 20, 220, each=20),
     "topic-flow": Work(f"run topic {RK4}", 1, 21, each=100),
-    "topic-sgd": Work(f"run topic --document-length 100 --batch-size 16 {SGD}", 2, 12),
+    "topic-sgd": Work(f"run topic --topics 10 --words-per-topic 10 --topics-per-document 4 --document-length 100 "
+        f"--batch-size 16 {SGD}", 2, 12),
 }
 
 

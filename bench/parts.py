@@ -6,6 +6,8 @@ dictionary (seconds, bytes, ...) and turns it into lines of a table."""
 import json
 import os
 import pathlib
+import resource
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -276,9 +278,41 @@ def model_lines(found):
                + (", CasADi imported" if imported else ""), "5 s; 50 ms")
 
 
+# ---- building the program
+
+TARGETS = ("popflow", "popflow_plain", "popflow_kernels", "popflow_cxx17", "popflow_program")
+
+
+def measure_building(program, _build):
+    """Returns the compiler's processor seconds for each unit of the program, one at a time, without a cache
+    of compiled objects."""
+    seconds = {}
+    for unit in json.loads((program.parent / "compile_commands.json").read_text()):
+        words = shlex.split(unit["command"])
+        place = words.index("-o") + 1
+        target, _, name = words[place].removeprefix("CMakeFiles/").partition(".dir/")
+        if target not in TARGETS:
+            continue
+        words[place] = os.devnull
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(words, check=True, cwd=unit["directory"])
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds[f"{target}: {name.removeprefix('Unity/unity_').partition('.')[0]}"] = (
+            after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return {"seconds": seconds}
+
+
+def building_lines(found):
+    seconds = found["seconds"]
+    yield "the program from nothing, without the tests", f"{sum(seconds.values()):.0f} s", "400 s"
+    for name in sorted(seconds, key=seconds.get, reverse=True)[:5]:
+        yield f"`{name}`", f"{seconds[name]:.0f} s", ""
+
+
 PARTS = {"shares": (shares.measure_shares, shares.share_lines),
          "kernels": (measure_kernels, kernel_lines),
          "programs": (measure_programs, program_lines),
          "sweeps": (measure_sweeps, sweep_lines),
          "threads": (measure_threads, threads_lines),
-         "models": (measure_models, model_lines)}
+         "models": (measure_models, model_lines),
+         "building": (measure_building, building_lines)}

@@ -31,8 +31,8 @@ std::string scratch(const char* name) {
   return (std::filesystem::temp_directory_path() / (std::string("popflow-bench-") + name)).string();
 }
 
-RunPlan planned() {
-  RunPlan plan;
+Plan planned() {
+  Plan plan;
   plan.mode = mode_plan(medium().config.options);
   Schedule& schedule = plan.course.schedule;
   for (std::size_t i = 0; i < kSaves; ++i) schedule.push_back(static_cast<double>(i));
@@ -81,7 +81,7 @@ void BM_plain_write(benchmark::State& state) {
 
 TrajectoryFile create_file(const std::string& path) {
   bench::Case& c = medium();
-  const RunPlan plan = planned();
+  const Plan plan = planned();
   record(plan, c.config.options);
   DriverData driver_data;
   driver_data.add("dt", 0.0);

@@ -3,9 +3,11 @@
   scripts/claims              all claims, in their short forms: some minutes
   scripts/claims 3 14         some claims
   scripts/claims --long       at the papers' sizes, where the short form is smaller: hours
-  scripts/claims --write      stores the numbers, and makes docs/claims.md from them
-  scripts/claims --check      fails if a verdict differs from the stored one
-  scripts/claims --page       only makes docs/claims.md from the stored numbers
+  scripts/claims --write      stores the numbers, and makes docs/claims.md and docs/claims of them
+  scripts/claims --check      fails if a verdict differs from the stored one; without the claims
+                              that take too long for every change, which it lists
+  scripts/claims --check --all  the same with these claims
+  scripts/claims --page       only makes these pages from the stored numbers
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ import argparse
 import os
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import popflow
 
 from . import page, results
-from .claim import CLAIMS, Claim
+from .claim import CLAIMS
+
+#: Claims whose short form took more processor time than these seconds are checked nightly only.
+SECONDS = 8
 
 
 def main() -> int:
@@ -27,24 +33,37 @@ def main() -> int:
         page.write()
         return 0
     form = "long" if given.long else "short"
-    verdicts, others = [], 0
-    for number in given.claims or sorted(CLAIMS):
-        claim = CLAIMS[number]
-        if given.long and not claim.has_long and not given.claims:
-            continue
-        if given.check and form not in results.load(number):
-            verdicts.append(f"{claim.number:3} {claim.says}: no result is stored; --write stores "
-                            f"one")
-            continue
-        result = measured(claim, given.long)
-        verdicts.append(f"{claim.number:3} {claim.says}: {result.verdict()}")
-        before = results.load(number).get(form)
-        if given.check and before and before.verdict() != result.verdict():
-            others += 1
-            verdicts[-1] += f" (stored: {before.verdict()})"
-        if given.write:
-            results.keep(number, form, result)
-    print("\n" + "\n".join(verdicts))
+    numbers = given.claims or [number for number, claim in CLAIMS.items()
+                               if claim.has_long or not given.long]
+    left = nightly() if given.check and not (given.all or given.long or given.claims) else []
+    stored = {number: results.load(number).get(form) for number in numbers if number not in left}
+    verdicts = {}
+    if given.check:
+        verdicts = {number: "no result is stored; --write stores one"
+                    for number, before in stored.items() if before is None}
+    others = 0
+    # The longest first, so that no core is idle at the end.
+    todo = sorted(stored.keys() - verdicts, reverse=True,
+                  key=lambda number: before.seconds if (before := stored[number]) else 0)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        running = {pool.submit(measured, number, given.long): number for number in todo}
+        for done in as_completed(running):
+            number = running[done]
+            result, text = done.result()
+            print(text, flush=True)
+            verdicts[number] = result.verdict()
+            before = stored[number]
+            if given.check and before and not before.agrees(result):
+                others += 1
+                verdicts[number] += f" (stored: {before.verdict()})"
+            if given.write:
+                results.keep(number, form, result)
+    print("\n".join(f"{number:3} {CLAIMS[number].says}: {verdicts[number]}"
+                    for number in sorted(verdicts)))
+    print(f"\n{processor_time():.0f} s of processor time")
+    if left:
+        print(f"\n{len(left)} claims are checked nightly only (--all checks them, too): "
+              f"{', '.join(map(str, left))}. Their short forms take more than {SECONDS} s each.")
     if given.write:
         page.write()
     if others:
@@ -61,6 +80,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--long", action="store_true", help="at the papers' sizes")
     parser.add_argument("--write", action="store_true", help="store the numbers")
     parser.add_argument("--check", action="store_true", help="compare with the stored verdicts")
+    parser.add_argument("--all", action="store_true",
+                        help="with --check: also the claims that are checked nightly only")
     parser.add_argument("--page", action="store_true",
                         help="only make the page, from the stored numbers")
     given = parser.parse_args()
@@ -70,20 +91,26 @@ def arguments() -> argparse.Namespace:
     return given
 
 
-def measured(claim: Claim, long: bool) -> results.Result:
-    """Measures a claim and prints its numbers."""
-    print(f"\n{claim.number}. {claim.says} ({claim.paper})\n", flush=True)
+def nightly() -> list[int]:
+    """Returns the claims that take too long for a check of every change."""
+    return [number for number in sorted(CLAIMS)
+            if (before := results.load(number).get("short")) and before.seconds > SECONDS]
+
+
+def measured(number: int, long: bool) -> tuple[results.Result, str]:
+    """Measures a claim. Returns the result and a text with its numbers."""
+    claim = CLAIMS[number]
     began = processor_time()
     with tempfile.TemporaryDirectory() as folder:
         popflow.folder(folder)
-        numbers = claim.measure(long)
+        numbers = claim.numbers(long)
     result = results.Result(numbers, processor_time() - began, processor=True)
-    for number in numbers:
-        rule = page.must(number)
-        print(f"   {number.what}{page.at(number)}: {page.value(number.found)}"
-              + (f"; must be {rule}: {page.mark(number)}" if rule else ""))
-    print(f"   => {result.verdict()} ({page.lasted(result)})", flush=True)
-    return result
+    lines = [f"{claim.number}. {claim.says} ({claim.paper})", ""]
+    for one in numbers:
+        rule = page.must(one)
+        lines.append(f"   {one.what}{page.at(one)}: {page.value(one.found)}"
+                     + (f"; must be {rule}: {page.mark(one)}" if rule else ""))
+    return result, "\n".join([*lines, f"   => {result.verdict()} ({page.lasted(result)})", ""])
 
 
 def processor_time() -> float:

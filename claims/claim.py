@@ -6,13 +6,16 @@ The verdict is computed from the numbers.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from popflow.analysis import Estimate
 
-from . import protocols
-from .protocols import Protocol
+from . import texts
+
+#: Names of probabilities that are counted.
+SHARE = re.compile(r"share of (?:the |decided )?(?:runs|draws|starts)\b")
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,12 @@ class Number:
     where: str = ""
 
     def interval(self) -> tuple[float, float]:
-        """Returns the interval that contains the true value with 95% confidence."""
+        """Returns the interval that contains the true value with 95% confidence. That of a share
+        stays between 0 and 1."""
         if isinstance(self.found, Estimate) and math.isfinite(self.found.error):
             low, high = self.found.interval()
+            if SHARE.match(self.what):
+                low, high = max(low, 0.0), min(high, 1.0)
             return float(low), float(high)
         value = float(self.found.value if isinstance(self.found, Estimate) else self.found)
         return value, value
@@ -75,42 +81,14 @@ def verdict(numbers: Iterable[Number]) -> str:
     return "; ".join(f"{words}: {', '.join(places)}" for words, places in said.items())
 
 
-#: Number of conditions that a line of the table may name.
-NAMED = 3
-
-
-def verdict_in_line(numbers: Iterable[Number], chosen: Sequence[str] = ()) -> str:
-    """Returns the verdict for a line of the table; `sentences` chooses the conditions it names."""
-    return sentences(by_verdict(numbers), chosen)
-
-
-def sentences(said: dict[str, list[str]], chosen: Sequence[str] = ()) -> str:
-    """Returns verdicts in short sentences, such as "Holds in 9 of 10 conditions. Not: N = 3."
-
-    Names at most three conditions. These are the exceptions to the commonest verdict. If there are
-    more than three, the conditions in `chosen` come first, then those with the rarest verdicts."""
-    if len(said) < 2:
-        return next(iter(said), "no number decides").capitalize()
-    said = {words: said[words] for words in VERDICTS if words in said}
-    count = sum(map(len, said.values()))
-    commonest = max(said, key=lambda words: len(said[words]))
-    places = [(words, place) for words in sorted(said, key=lambda words: len(said[words]))
-              for place in said[words] if count <= NAMED or words != commonest]
-    if len(places) > NAMED:
-        places = [(words, place) for words, some in said.items() for place in some]
-        places.sort(key=lambda one: (one[1] not in chosen, len(said[one[0]])))
-    named = places[:NAMED]
-    parts = []
-    for words, all_of in said.items():
-        some = [place for place in all_of if (words, place) in named]
-        start = words.capitalize() if words != "does not hold" or not parts else "Not"
-        whole = f" of {count} conditions" if not parts else ""
-        if count <= NAMED or (parts and some == all_of):
-            parts.append(f"{start}: {'; '.join(some)}.")
-        else:
-            mark = ": " if some == all_of else ", such as " if some else ""
-            parts.append(f"{start} in {len(all_of)}{whole}{mark}{'; '.join(some)}.")
-    return " ".join(parts)
+def near(number: Number) -> bool:
+    """Tells whether an interval decides although its middle is within 3.7 standard errors of a
+    bound. Beyond that distance even one of a few hundred decisions is hardly wrong."""
+    if not isinstance(number, Check) or number.holds() is None or \
+            not isinstance(number.found, Estimate) or not math.isfinite(number.found.error):
+        return False
+    value, error = float(number.found.value), float(number.found.error)
+    return min(abs(value - number.least), abs(value - number.most)) <= 3.7 * error
 
 
 Measure = Callable[[bool], list[Number]]
@@ -126,39 +104,51 @@ class Claim:
     measure: Measure
     #: Experiments of `popflow experiments` that show the claim, too.
     experiments: Sequence[str] = ()
-    #: Whether the long form measures more than the short one.
-    has_long: bool = False
-    remarks: str = field(default="", compare=False)
-    #: Name and condition of the number that the table shows. Default: the first that decides.
-    headline: tuple[str, str] = ("", "")
-    #: Conditions that the table names first if there are more exceptions than it can name.
-    conditions: Sequence[str] = ()
+    #: What differs between the short and the long form, such as ("8 draws", "24 draws"). It is a
+    #: part of the name of every condition. Empty strings: the names differ already.
+    forms: tuple[str, ...] = ()
+    #: How the claim is measured.
+    how: str = field(default="", compare=False)
 
     @property
-    def protocol(self) -> Protocol:
+    def has_long(self) -> bool:
+        """Tells whether a long form measures more than the short one."""
+        return bool(self.forms)
+
+    def numbers(self, long: bool) -> list[Number]:
+        """Measures the claim in its short or long form."""
+        return named(self.measure(long), self.forms[long] if self.forms else "")
+
+    @property
+    def protocol(self) -> texts.Protocol:
         """Protocol by which the claim is decided (claims/protocols)."""
-        return protocols.load(self.number)
+        return texts.protocol(self.number)
+
+    @property
+    def finding(self) -> texts.Finding:
+        """What was found (claims/findings)."""
+        return texts.finding(self.number)
+
+
+def named(numbers: Iterable[Number], form: str) -> list[Number]:
+    """Appends to each condition what distinguishes a form."""
+    return [replace(one, where=f"{one.where} ({form})".strip()) if form else one
+            for one in numbers]
 
 
 CLAIMS: dict[int, Claim] = {}
 
 
 def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = (),
-          has_long: bool = False, headline: tuple[str, str] = ("", ""),
-          conditions: Sequence[str] = ()) -> Callable[[Measure], Measure]:
-    """Registers a function that measures a claim. Its docstring is printed with the numbers; it
-    says how the claim is tested and with what result. The protocol is the file in claims/protocols
-    with the claim's number."""
-    if len(conditions) > NAMED:
-        raise ValueError(f"claim {number} names {len(conditions)} conditions for the table; a line "
-                         f"has room for {NAMED}")
-
+          forms: tuple[str, ...] = ()) -> Callable[[Measure], Measure]:
+    """Registers a function that measures a claim. Its docstring says how, and is printed on the
+    claim's page."""
     def enter(measure: Measure) -> Measure:
         if number in CLAIMS:
             raise ValueError(f"claim {number} is registered twice; give one of the two another "
                              f"number")
-        CLAIMS[number] = Claim(number, paper, says, measure, experiments, has_long,
-                               measure.__doc__ or "", headline, conditions)
+        CLAIMS[number] = Claim(number, paper, says, measure, experiments, forms,
+                               measure.__doc__ or "")
         return measure
 
     return enter

@@ -50,7 +50,8 @@ COURSES: dict[int, tuple[Course, ...]] = {
                 r"standard deviation of the slope relative to plain SGD) @ "
                 r"with(?:out)? noise, (?P<line>beta = \S+), eta/\(1 - beta\) = (?P<x>[\d.]+)",
                 "eta/(1 - beta)"),),
-    28: (Course(r"share of runs that diverge @ (?P<line>.*), B = (?P<x>\d+)", "batch size B",
+    28: (Course(r"share of runs that diverge @ (?P<line>.*), B = (?P<x>\d+) "
+                r"\((?P<style>T = \d+)\)", "batch size B",
                 "share of runs that diverge"),),
     29: (Course(r"rise of the excess loss above its least value @ (?P<line>\w+), "
                 r"lambda = (?P<x>\S+)", "lambda",
@@ -58,12 +59,16 @@ COURSES: dict[int, tuple[Course, ...]] = {
     31: (Course(r"share of runs with the right sign, dose (?P<x>[\d.]+) @ "
                 r"(?P<line>\w+ attention), (?P<panel>T = \d+)",
                 "dose: batch size over learning rate", "share of runs with the right sign"),),
-    34: (Course(r"(?P<panel>.* relative to the opponent's) @ (?P<line>against .*), N = (?P<x>\d+)",
+    33: (Course(r"steps of softmax relative to linear attention until .* @ (?P<line>\w+) at rate "
+                r"(?P<x>[\d.]+), (?P<panel>T = \d+)", "learning rate",
+                "steps of softmax relative to linear attention", "xy"),),
+    34: (Course(r"(?P<panel>.* relative to the opponent's) @ (?P<line>against .*), N = (?P<x>\d+) "
+                r"\((?P<style>T = \d+)\)",
                 "number of symbols N"),),
     37: (Course(r"share of draws that bounce @ (?P<x>\d+) nodes, (?P<line>temperature \d+)",
                 "hidden nodes", "share of draws that bounce"),),
-    41: (Course(r"(?P<line>contrast|norm of W_V) (?:of|in) alternating .*, "
-                rf"{TOPICS} @ (?P<panel>.*)",
+    41: (Course(r"(?P<line>contrast|norm of W_V) (?:of|in) alternating training relative to "
+                rf"joint training, {TOPICS} @ (?P<panel>.*)",
                 "topics in a document", "alternating relative to joint training", ""),),
     43: (Course(r"(?P<panel>excess of a word's own entry over its topic's|"
                 r"contrast, the queried word counted|"
@@ -87,11 +92,11 @@ SHOWN = {
     13: "Share of draws that bounce against the number of hidden nodes, until two times",
     14: "Stable rank over time for each draw and its median, by activation and kind of data",
     15: "Largest start from which tokens are learned in the tree's order, against the temperature",
-    22: "Norms of the three matrices over time, from three starts of W_V",
-    23: "Both definitions of the contrast over time, from two kinds of W_K and W_Q",
+    18: "Loss over (e, w) for both kinds of chains, with its minima, maxima and saddle",
+    22: "Norms of the three matrices over time, from three starts of W_V, with 20 words",
+    23: "Both definitions of the contrast over time, from two kinds of W_K and W_Q, 20 words",
     24: "Loss above its least value over alpha and beta, for both forms of W_V, with the minimum",
     30: "Excess loss over time, for both kinds of attention and of weights",
-    40: "Starts whose flow ends at the global minimum, for three chains, with the separatrix",
 }
 
 #: Number of rows that a figure has room for. More numbers share a row with others of their
@@ -135,23 +140,30 @@ class Rows:
         return [number for row in self.rows.values() for number in row]
 
 
-def tells_more(number: int) -> bool:
-    """Tells whether a claim's figure has a course, which the table shows as a thumbnail."""
-    return number in SHOWN or number in COURSES
+def picture(number: int, small: bool = False) -> str:
+    """Returns the name of a claim's figure in docs/pictures, or of its small picture, which shows
+    the verdicts by condition."""
+    return f"claim-{number:02}{'-small' if small else ''}.png"
 
 
-def picture(number: int) -> str:
-    """Returns the name of a claim's figure in docs/pictures."""
-    return f"claim-{number:02}.png"
+#: What a condition's name says about the precision of its measurement.
+PRECISION = re.compile(r" \((?:N to \d+|[\d to]+ (?:draws|runs|starts)(?:, batches of .*)?)\)$|"
+                       r", (?:\d+ (?:draws|runs)|batches to \d+|2 to 9 topics|"
+                       r"2, 4, 6 and 9 topics)(?=,| |$)")
 
 
-def stored_numbers(forms: Forms) -> list[Number]:
-    """Returns the numbers of the long form, and those of the short form with another name or
-    condition."""
+def setting(where: str) -> str:
+    """Returns the name of a condition without the precision of the measurement."""
+    return PRECISION.sub("", where)
+
+
+def shown(forms: Forms) -> list[Number]:
+    """Returns the numbers of the long form, and those of the short form that the long one has not
+    measured more precisely."""
     found: dict[tuple[str, str], Number] = {}
     for form in ("long", "short"):
         for number in forms[form].numbers if form in forms else ():
-            found.setdefault((number.what, number.where), number)
+            found.setdefault((without_counts(number.what), setting(number.where)), number)
     return list(found.values())
 
 
@@ -159,8 +171,8 @@ def courses(claim: int, forms: Forms) -> list[Along]:
     """Returns the panels with the claim's numbers along an axis."""
     panels: dict[tuple[str, str], Along] = {}
     for course in COURSES.get(claim, ()):
-        for number in stored_numbers(forms):
-            match = re.fullmatch(course.numbers, f"{number.what} @ {number.where}")
+        for number in shown(forms):
+            match = re.fullmatch(course.numbers, f"{number.what} @ {setting(number.where)}")
             if match:
                 groups = match.groupdict(default="")
                 name = groups.get("panel", "")
@@ -202,7 +214,8 @@ def forest(checks: Iterable[Check]) -> list[Rows]:
         panel = Rows(", ".join(parts[0][:shared]), least, most)
         for one, words in zip(of, parts):
             rest = words[shared:] if single else []
-            panel.rows.setdefault(", ".join(filter(None, [one.where, *rest])), []).append(one)
+            panel.rows.setdefault(", ".join(filter(None, [setting(one.where), *rest])),
+                                  []).append(one)
         panel.rows = {name: panel.rows[name] for name in ascending(list(panel.rows))}
         panels.append(panel)
     return panels
@@ -213,19 +226,20 @@ def without_counts(what: str) -> str:
     return re.sub(r" \(\d+ of \d+\)", "", re.sub(r" of \d+( decided ones)? that", r" that", what))
 
 
-def panels(claim: int, forms: Forms, checks: Iterable[Check]) -> tuple[list[Along], list[Rows]]:
+def panels(claim: int, forms: Forms) -> tuple[list[Along], list[Rows]]:
     """Returns the panels of a claim's figure: numbers along an axis, and the other numbers that
     decide in rows."""
     along = courses(claim, forms)
     drawn = [number for panel in along for number in panel.numbers]
-    return along, forest([one for one in checks if one not in drawn])
+    return along, forest([one for one in shown(forms)
+                          if isinstance(one, Check) and one not in drawn])
 
 
-def description(claim: int, forms: Forms, checks: Iterable[Check]) -> str:
+def description(claim: int, forms: Forms) -> str:
     """Returns what the figure shows, for readers who do not see it."""
     if claim in SHOWN:
         return SHOWN[claim]
-    along, rows = panels(claim, forms, checks)
+    along, rows = panels(claim, forms)
     by_axis: dict[str, list[str]] = {}
     for panel in along:
         by_axis.setdefault(panel.course.x, []).append(panel.course.y or panel.title)

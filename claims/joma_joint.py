@@ -12,16 +12,12 @@ import popflow
 
 from .claim import Check, Number, claim
 from .joma import bounced, mean_of
-from .papers import JOMA
+from .papers import JOMA, OWN
 from .share import share
 
 
 @claim(36, JOMA, "Salient tokens are learned first, also where MLP and attention are trained "
-       "together",
-       headline=("rank correlation of saliency and learning time, mean over draws",
-                 "identity, Gaussian data"),
-       conditions=["identity, Gaussian data", "identity, Gaussian data, common level",
-                   "square, Gaussian data, common level"])
+       "together")
 def salient_first(long: bool) -> list[Number]:
     """joma-joint with softmax attention, 10 classes and nodes, cross-entropy, to t = 200. The
     saliency of a token for a node is its drive at the start, sum_c p_c (1{k = c} - 1/K) x_c, where
@@ -80,9 +76,9 @@ def correlation(drive: np.ndarray, times: np.ndarray) -> float:
     return float(np.mean(each)) if each else 0.0
 
 
-@claim(37, JOMA, "The fall and rise of the attention's entropy does not depend on the model's size",
-       has_long=True, headline=("share of draws that bounce", "20 nodes, temperature 1"),
-       conditions=["5 nodes, temperature 1", "20 nodes, temperature 1", "40 nodes, temperature 1"])
+@claim(37, OWN, "The fall and rise of the attention's entropy does not depend on the model's "
+       "size",
+       forms=("8 to 50 draws", "50 draws"))
 def size(long: bool) -> list[Number]:
     """The paper leaves open how the size of the model matters. joma-joint with squared activation,
     softmax, cross-entropy and Gaussian data is trained to t = 1000. The bounce is that of claim 13:

@@ -54,7 +54,8 @@ def energy(long: bool) -> list[Number]:
 
 
 @claim(17, MARKOV, "The side of the separatrix decides whether a start ends in a local minimum",
-       experiments=["markov-basins", "markov-basins-alternating"], has_long=True)
+       experiments=["markov-basins", "markov-basins-alternating"],
+       forms=("1000 starts", "6000 starts"))
 def basins(long: bool) -> list[Number]:
     """The theorem is about the flow of e and w with the bias b at its optimum. For this flow every
     start in the plane must end where the theorem says. The boundary between the outcomes, found by
@@ -64,14 +65,7 @@ def basins(long: bool) -> list[Number]:
     with such a free bias, which begins at 0 or at its optimum. "Decides" is taken literally: every
     start that ends in a minimum must end in the kind that the theorem says. Starts that are still
     undecided are counted separately. The share of starts that end elsewhere, and their distance
-    from the separatrix, are reported but decide nothing.
-
-    With a free bias, some starts end elsewhere in most of the chains, because a moving bias changes
-    the energy: dE/dt = -2 e^2 db/dt. If the bias begins at 0 and p and q are nearly equal, such
-    starts are few and near the separatrix. If p and q differ much, the optimum of the bias is far
-    from 0, and such starts are many, some of them far from the separatrix. If the bias begins at
-    its optimum, such starts can be far from the separatrix, too. With p + q < 1 and large e, e
-    falls fast, the bias lags behind, and meanwhile the energy grows."""
+    from the separatrix, are reported but decide nothing."""
     found: list[Number] = []
     for kind, chains in BASIN_CHAINS.items():
         for chain in chains:
@@ -179,8 +173,9 @@ def with_free_bias(chain: dict[str, float], starts: dict[str, list[float]],
                    int((accurate.popflow.words("outcome").values != outcome).sum()), where)]
 
 
-@claim(18, MARKOV, "The critical points are global minima on a curve, and on the line e = 0 local "
-       "minima, maxima and a saddle", experiments=["markov-left-of-saddle"])
+@claim(18, MARKOV, "The critical points are global minima on a curve, and on the line e = 0 "
+       "local minima, maxima and a saddle",
+       experiments=["markov-left-of-saddle"])
 def critical_points(long: bool) -> list[Number]:
     """The loss of e and w, with the bias at its optimum, is evaluated on stencils around the points
     that the paper names. The gradient there must be zero, and the eigenvalues of the Hessian must
@@ -313,27 +308,15 @@ def others(where: str, chain: dict[str, float]) -> Number:
                  "no other critical points", most=0)
 
 
-@claim(19, MARKOV, "Small Gaussian starts end in a global minimum if p + q < 1, in a local one if "
-       "p + q > 1", experiments=["markov-small-start-correlated", "markov-small-start-alternating",
-                                 "markov-high-energy"], has_long=True,
-       headline=("share of starts that end global, free bias, p = 0.2, q = 0.3",
-                 "p + q < 1 with sigma = 0.02"),
-       conditions=["p + q > 1 with sigma = 0.02", "p + q > 1 with sigma = 0.02, skewed chains",
-                   "p + q > 1 with sigma = 0.3"])
+@claim(19, MARKOV, "Small Gaussian starts end in a global minimum if p + q < 1, in a local one "
+       "if p + q > 1",
+       experiments=["markov-small-start-correlated", "markov-small-start-alternating",
+                    "markov-high-energy"],
+       forms=("1000 starts", "6000 starts"))
 def initialisation(long: bool) -> list[Number]:
     """Starts e, w (and b, where it is free) are normal with standard deviation sigma; 0.02 is usual
     for transformers. For p + q < 1 they must end in a global minimum with high probability, for p +
-    q > 1 in a local one. "High" means 99%. Undecided starts count as failures.
-
-    At sigma = 0.02 they do, also for chains with p and q near 0 or 1 and for most skewed ones. The
-    exception is p = 0.12, q = 0.9: there is hardly anything to learn, and 1% of the starts with a
-    free bias are undecided when the flow ends. With p + q > 1 the claim fails from sigma = 0.3 on,
-    where starts lie above the separatrix; with this chain and a free bias, a quarter of the starts
-    end global there. With p + q < 1 the claim fails at sigma = 1, where starts lie left of the
-    saddle. Advice for better starts is claim 40.
-
-    The shares are Agresti and Coull's estimates, which are never 0 or 1. The counts are shown
-    beside them."""
+    q > 1 in a local one. "High" means 99%. Undecided starts count as failures."""
     count = 6000 if long else 1000
     draw = np.random.default_rng(19)
     found: list[Number] = []
@@ -396,10 +379,7 @@ TRAINING: dict[str, dict[str, Any]] = {
 
 
 @claim(20, MARKOV, "Sampled training follows the flow and ends where the flow does",
-       experiments=["markov-sgd-basins", "markov-basins-sgd"], has_long=True,
-       headline=("runs that end elsewhere than the flow", "SGD, skewed chains"),
-       conditions=["SGD, skewed chains", "AdamW, skewed chains",
-                   "the theorem's ends, skewed chains"])
+       experiments=["markov-sgd-basins", "markov-basins-sgd"], forms=("12 runs", "64 runs"))
 def sampled(long: bool) -> list[Number]:
     """SGD with a free bias on batches of 16 chains (1024 symbols, as in the paper) is compared with
     the flow, from one start in each basin. The mean loss must agree with the flow's at all times by
@@ -520,12 +500,10 @@ RULES: dict[str, dict[str, Any]] = {
     "Adam": {"optimizer": "adam", "learning_rate": 0.01, "steps": 1500}}
 
 
-@claim(40, MARKOV, "Starts with w < 0 and an energy above the saddle's end in a global minimum: a "
-       "guideline for initialisation", has_long=True,
-       headline=("share of starts that end global, p + q < 1, p = 0.6, q = 0.05",
-                 "SGD, around (0.5, -1), skewed chains"),
-       conditions=["SGD, around (0.5, -1)", "SGD, around (0.5, -1), skewed chains",
-                   "Adam, around (0.5, -1), skewed chains"])
+@claim(40, MARKOV, "Starts with w < 0 and an energy above the saddle's end in a global minimum: "
+       "a guideline for initialisation",
+       forms=("100 starts, batches of 8 with 32 symbols",
+              "400 starts, batches of 16 with 256 symbols"))
 def guideline(long: bool) -> list[Number]:
     """The paper's advice is tested as advice: starts are drawn as it says and trained on batches of
     16 chains of 256 symbols (8 chains of 32 in the short form), with a free bias from 0. Starts are
@@ -533,18 +511,7 @@ def guideline(long: bool) -> list[Number]:
     from the whole region that the paper names, -1.5 < w < -0.2 with an energy 0.1 to 1.1 above the
     saddle's. The advice works where at least 95% of the starts end in a global minimum, by the
     interval of the share; undecided runs count as failures. The share for starts without the
-    advice, normal with spread 0.02, is shown beside it.
-
-    The advice works for balanced chains under each rule, where without it no start learns a chain
-    with p + q > 1. It assumes an optimal bias, though. Training starts with b = 0, and the energy
-    changes while b moves. Skewed chains, whose bias has far to go, are therefore conditions of
-    their own, and the advice fails there. With p = 0.6, q = 0.05 nearly all starts around (0.5, -1)
-    end local under SGD; with p = 0.95, q = 0.3 half of the region does. Adam saves some of the
-    former. With p + q near 1 there is hardly anything to learn: in the small batches of the short
-    form most runs with p = 0.12, q = 0.9 are undecided after 3000 steps, and so count as failures.
-    In the batches of the long form nearly all around (0.5, -1) end global under SGD.
-
-    The picture shows the ends of the flow with a free bias (blue: global) and the separatrix."""
+    advice, normal with spread 0.02, is shown beside it."""
     count, batch = (400, (16, 256)) if long else (100, (8, 32))
     draw = np.random.default_rng(40)
     near = np.array([[0.5], [-1.0]]) + draw.normal(0, 0.02, (2, count))
@@ -577,7 +544,7 @@ def advised(name: str, training: dict[str, Any], batch: tuple[int, int], way: st
                          batch_size=batch[0], context_length=batch[1], state="none", saves=2,
                          **training, **chain)
     outcome = ends.popflow.words("outcome").values.ravel()
-    place, words = f"{name}, {way}{kind}", where + (f", {named(chain)}" if kind else "")
+    place, words = f"{name}, {way}, {where}{kind}", named(chain)
     what, found = f"share of starts that end global, {words}", share(outcome == "global")
     return [Number(what, found, place) if least is None else
             Check(what, found, place, least=least),

@@ -1,146 +1,197 @@
-"""Makes the table and the sections of docs/claims.md from the stored results."""
+"""Makes docs/claims.md, a page for each claim in docs/claims, and tables of all numbers."""
 
 from __future__ import annotations
 
+import csv
 import inspect
+import io
 import math
 import re
 from pathlib import Path
 
 from popflow.analysis import Estimate
 
-from . import figures, protocols
-from .claim import CLAIMS, Check, Claim, Number, by_verdict, verdict_in_line
-from .papers import SOURCES
-from .protocols import Protocol
+from . import figures, texts
+from .claim import CLAIMS, Check, Claim, Number, by_verdict, near
+from .papers import OWN, SOURCES
 from .results import Forms, Result, load
+from .texts import Protocol
 
-PLACE = Path(__file__).parent.parent / "docs" / "claims.md"
+DOCS = Path(__file__).parent.parent / "docs"
+PLACE = DOCS / "claims.md"
+#: Pages of the claims, and tables of their numbers.
+PAGES = DOCS / "claims"
 BEGIN, END = "<!-- made by scripts/claims -->", "<!-- end of what scripts/claims made -->"
+#: Word of the table for each verdict on the conditions of the paper's settings.
+WORDS = {"holds": "holds", "does not hold": "fails", "undecided": "open"}
 
 
 def write() -> None:
-    PLACE.write_text(page(PLACE.read_text()))
+    PAGES.mkdir(exist_ok=True)
+    for path, text in files().items():
+        path.write_text(text)
+
+
+def files() -> dict[Path, str]:
+    """Returns the text of every file that is made from the stored numbers."""
+    made = {PLACE: page(PLACE.read_text())}
+    for claim in ordered():
+        forms = load(claim.number)
+        made[PAGES / f"{claim.number:02}.md"] = claim_page(claim, forms)
+        made[PAGES / f"{claim.number:02}.csv"] = numbers_table(claim, forms)
+    return made
 
 
 def page(before: str) -> str:
     """Returns the page `before` with new text between its two marks."""
     head, _, rest = before.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{table()}\n{sections()}\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{tables()}\n{multiplicity()}\n{END}{tail}"
 
 
-def table() -> str:
-    lines = [cells("", "Claim", "One number", "Verdict", "Time", ""), cells(*["---"] * 6)]
-    lines += [row(claim, load(claim.number)) for claim in ordered()]
-    lines += [cells(str(number), one.claim, "", "Not measurable yet: what it takes is "
-                    "[below](#claims-that-popflow-cannot-measure-yet)", "", "")
-              for number, one in unmeasured()]
-    return "\n".join(lines) + "\n"
+def ordered() -> list[Claim]:
+    """Returns the claims of the papers, and then our own questions."""
+    return [CLAIMS[number] for number in sorted(CLAIMS, key=lambda one: (
+        CLAIMS[one].paper == OWN, one))]
+
+
+# ---- the tables
+
+def tables() -> str:
+    """Returns a table for each paper."""
+    parts = []
+    for paper in dict.fromkeys(claim.paper for claim in ordered()):
+        parts += [f"## {paper}", "",
+                  cells("", "Claim", "Verdict", "One number there", "Where it breaks", ""),
+                  cells(*["---"] * 6),
+                  *(row(claim, load(claim.number)) for claim in ordered() if claim.paper == paper),
+                  ""]
+    parts += ["## Claims that popflow cannot measure", "", cells("", "Claim", "What it takes"),
+              cells(*["---"] * 3),
+              *(cells(str(number), one.claim, escaped(one.needs)) for number, one in unmeasured()),
+              ""]
+    return "\n".join(parts)
 
 
 def unmeasured() -> list[tuple[int, Protocol]]:
     """Returns the protocols of claims that need an extension of the program."""
-    return [(number, one) for number in protocols.numbers()
-            if number not in CLAIMS and (one := protocols.load(number)).needs]
-
-
-def ordered() -> list[Claim]:
-    return [CLAIMS[number] for number in sorted(CLAIMS)]
-
-
-def best(forms: Forms) -> Result | None:
-    """Returns the long form, if there is one, or the short form."""
-    return forms.get("long", forms.get("short"))
+    return [(number, one) for number in texts.numbers()
+            if number not in CLAIMS and (one := texts.protocol(number)).needs]
 
 
 def row(claim: Claim, forms: Forms) -> str:
     """Returns the claim's line of the table."""
-    result = best(forms)
-    link = f"[{claim.number}](#{anchor(claim)})"
-    if result is None:
-        return cells(link, claim.says, "", "Not measured yet", "", "")
+    link = f"[{claim.number}](claims/{claim.number:02}.md)"
     number = headline(claim, forms)
-    return cells(link, claim.says, f"{value(number.found)}: {number.what}{at(number)}",
-                 emphasised(verdict_in_line(together(forms), claim.conditions)), lasted(result),
-                 thumbnail(claim))
-
-
-def emphasised(said: str) -> str:
-    """Sets the first words of a verdict in bold, such as "Holds in 9 of 10 conditions"."""
-    return re.sub(r"^([\w ]+)", r"**\1**", said)
+    return cells(link, claim.says, f"**{word(claim, forms)}**",
+                 f"{exact(number)}: {number.what} ({number.where})",
+                 filled(claim.finding.breaks, forms), thumbnail(claim, forms))
 
 
 def headline(claim: Claim, forms: Forms) -> Number:
-    """Returns the number for the claim's line. By default, or if no form has the number that the
-    claim names, this is the first number that decides."""
-    numbers = [number for form in ("long", "short") if form in forms
-               for number in forms[form].numbers]
-    for number in numbers:
-        if claim.headline == (number.what, number.where) or \
-                (not any(claim.headline) and isinstance(number, Check)):
-            return number
-    return next(number for number in numbers if isinstance(number, Check))
+    """Returns the number of the claim's line, which has the paper's settings."""
+    return stored(*claim.finding.number.split(" @ "), forms)
 
 
-def thumbnail(claim: Claim) -> str:
-    if not figures.tells_more(claim.number):
-        return ""
-    return (f'<img src="pictures/{figures.picture(claim.number)}" width="120" '
-            f'alt="figure of claim {claim.number}">')
+def word(claim: Claim, forms: Forms) -> str:
+    """Returns the verdict at the paper's settings in one word."""
+    if claim.finding.left:
+        return claim.finding.left.partition(":")[0]
+    said = by_verdict(one for one in checks(forms) if claim.finding.in_setting(one.where))
+    return WORDS[next((verdict for verdict in ("does not hold", "undecided", "holds")
+                       if verdict in said), "undecided")]
 
 
-def cells(*texts: str) -> str:
+def checks(forms: Forms) -> list[Check]:
+    """Returns the numbers that decide, of both forms."""
+    return [one for form in ("long", "short") if form in forms for one in forms[form].numbers
+            if isinstance(one, Check)]
+
+
+def decisive(claim: Claim, forms: Forms) -> list[Check]:
+    """Returns the numbers that decide the claim itself, without controls."""
+    return [one for one in checks(forms) if not claim.finding.is_control(one.where)]
+
+
+def thumbnail(claim: Claim, forms: Forms) -> str:
+    said = "; ".join(f"{name.lower()}: " + ", ".join(f"{len(places)} {WORDS[words]}"
+                                                     for words, places in verdicts.items())
+                     for name, verdicts in by_part(claim, forms).items() if verdicts)
+    return (f'<img src="pictures/{figures.picture(claim.number, small=True)}" '
+            f'alt="verdicts by condition, {said}">')
+
+
+def cells(*contents: str) -> str:
     """Returns a row of a table. A | within a cell is escaped, since it would begin another cell."""
-    return "".join("| " + text.replace("|", r"\|") + " " for text in texts) + "|"
+    return "".join("| " + text.replace("|", r"\|") + " " for text in contents) + "|"
 
 
-def together(forms: Forms) -> list[Check]:
-    """Returns the deciding numbers of the long form, and those of the short form for conditions
-    that the long form lacks."""
-    numbers: list[Check] = []
+def filled(text: str, forms: Forms) -> str:
+    """Returns a text in which stored numbers replace the expressions {what @ condition}."""
+    return re.sub(r"\{(.*?) @ (.*?)\}", lambda at: exact(stored(at[1], at[2], forms)), text)
+
+
+def stored(what: str, where: str, forms: Forms) -> Number:
     for form in ("long", "short"):
-        checks = [one for one in forms[form].numbers if isinstance(one, Check)] \
-            if form in forms else []
-        decided = {number.where for number in numbers}
-        numbers += [check for check in checks if check.where not in decided]
-    return numbers
+        for number in forms[form].numbers if form in forms else ():
+            if (number.what, number.where) == (what, where):
+                return number
+    raise KeyError(f"no result has the number {what!r} under the condition {where!r}; take one of "
+                   f"the names in the claim's file in docs/claims")
 
 
-def sections() -> str:
-    parts, paper = [], ""
-    for name in dict.fromkeys(claim.paper for claim in ordered()):
-        paper = name
-        parts.append(f"## {paper}\n")
-        parts += [section(claim, load(claim.number)) for claim in ordered()
-                  if claim.paper == paper]
-    if unmeasured():
-        parts.append("## Claims that popflow cannot measure yet\n")
-        parts += [f"### {number}. {one.claim}\n\n{protocol_list(one, '')}\n"
-                  for number, one in unmeasured()]
-    return "\n".join([*parts, changes()])
+def exact(number: Number) -> str:
+    """Returns a number with its 95% interval, if it has one."""
+    low, high = number.interval()
+    at = float(number.found.value if isinstance(number.found, Estimate) else number.found)
+    return f"{at:.3g}" if low == high else f"{at:.3g} [{low:.3g}, {high:.3g}]"
 
 
-def section(claim: Claim, forms: Forms) -> str:
-    lines = [f"### {claim.number}. {claim.says}", "", f"`scripts/claims {claim.number}`"]
+def multiplicity() -> str:
+    """Says how many conditions are decided, and how many wrong decisions are to be expected."""
+    every = [(claim, one) for claim in ordered() for one in decisive(claim, load(claim.number))]
+    conditions = {(claim.number, one.where) for claim, one in every}
+    intervals = [(claim, one) for claim, one in every if one.interval()[0] != one.interval()[1]]
+    decided = [(claim, one) for claim, one in intervals if one.holds() is not None]
+    marked = [(claim, one) for claim, one in decided if near(one)]
+    by_claim = {claim.number: sum(claim is other for other, _ in marked) for claim, _ in marked}
+    return "\n".join([
+        "## Many decisions", "",
+        f"There are {len(conditions)} conditions without controls, and {len(every)} numbers decide "
+        f"them. {len(intervals)} of these numbers have an interval, and {len(decided)} of them are "
+        "decided. An interval of 95% excludes a true value that lies just at the bound with a "
+        "chance of 2.5% on either side. So if every true value lay at its bound, about "
+        f"{0.025 * len(intervals):.1f} of the decisions would be a wrong \"does not hold\". Most "
+        f"lie far from it: {len(marked)} decisions are within 3.7 standard errors of their bound. "
+        "The tables of numbers mark these as \"near the bound\" (decisions by claim: " +
+        ", ".join(f"[{number}](claims/{number:02}.md): {count}"
+                  for number, count in sorted(by_claim.items())) + ").", ""])
+
+
+# ---- the page of a claim
+
+def claim_page(claim: Claim, forms: Forms) -> str:
+    found, protocol = claim.finding, claim.protocol
+    here = "Verdict" if claim.paper == OWN else "At the paper's settings"
+    lines = [f"# {claim.number}. {claim.says}", "",
+             f"{claim.paper}. {here}: "
+             f"**{word(claim, forms)}**"
+             f"{'. ' + found.left.partition(': ')[2] if found.left else ''}.", "",
+             f"- *Command*: `scripts/claims {claim.number}`; time: {times(forms)}",
+             f"- *Numbers*: [{claim.number:02}.csv]({claim.number:02}.csv), all with their bounds"]
     if claim.experiments:
-        lines[-1] += "; experiments: " + ", ".join(f"`{name}`" for name in claim.experiments)
-    if forms:
-        lines += ["", emphasised(verdict_in_line(together(forms), claim.conditions))]
-    lines += ["", protocol_list(claim.protocol, SOURCES.get(claim.paper, ""))]
-    if forms:
-        shown = figures.description(claim.number, forms, together(forms))
-        lines += ["", f"![{shown}](pictures/{figures.picture(claim.number)})"]
-    if claim.remarks:
-        lines += ["", inspect.cleandoc(claim.remarks)]
-    for form, result in sorted(forms.items(), reverse=True):
-        lines += ["", *conditions(form, result), "", "<details><summary>All numbers of the "
-                  f"{form} form</summary>", ""]
-        lines += [cells("Measured", "Condition", "Found", "Must be", ""), cells(*["---"] * 5)]
-        lines += [cells(number.what, number.where, value(number.found), must(number), mark(number))
-                  for number in result.numbers]
-        lines += ["", "</details>"]
-    return "\n".join(lines) + "\n"
+        lines.append("- *Experiments*: " + ", ".join(f"`{name}`" for name in claim.experiments))
+    lines += ["", "## The claim and its protocol", "",
+              protocol_list(protocol, SOURCES.get(claim.paper, "")), "",
+              f"![{figures.description(claim.number, forms)}]"
+              f"(../pictures/{figures.picture(claim.number)})", "",
+              "## Findings", "", filled(found.found, forms), "",
+              f"*Where it breaks*: {filled(found.breaks, forms)}", "",
+              f"*A referee would still ask*: {filled(found.referee, forms)}", "",
+              "## Verdicts by condition", "", *conditions(claim, forms), "",
+              "## Measurement in detail", "", inspect.cleandoc(claim.how)]
+    # Texts are written for docs/claims.md.
+    return "\n".join(lines).replace("](scb-claims", "](../scb-claims") + "\n"
 
 
 def protocol_list(protocol: Protocol, source: str) -> str:
@@ -148,8 +199,8 @@ def protocol_list(protocol: Protocol, source: str) -> str:
     where = protocol.source or source
     parts = [("The paper says", protocol.paper + (f" (Source: {where})" if where else "")),
              ("Its settings", protocol.settings), ("Knobs", protocol.knobs),
-             ("Rule", protocol.rule), ("Refuted by", protocol.refuted),
-             ("What a measurement takes", protocol.needs)]
+             ("Rule", protocol.rule), ("Refuted by", protocol.refuted_by),
+             ("Power of the rule", protocol.power), ("Changes of the rule", protocol.changed)]
     return "\n".join(f"- *{words}*: {escaped(text)}" for words, text in parts if text)
 
 
@@ -159,30 +210,56 @@ def escaped(text: str) -> str:
     return re.sub(r"([*|<>\\]|(?<!\w)_|_(?!\w))", r"\\\1", text)
 
 
-def conditions(form: str, result: Result) -> list[str]:
-    """Returns the verdict of a form with all its conditions."""
-    said = by_verdict(result.numbers)
-    title = f"{form.capitalize()} form, {lasted(result)}: "
-    if len(said) == 1:
-        return [f"{title}**{next(iter(said))}** under "
-                f"{len(places)} {'condition' if len(places) == 1 else 'conditions'}."
-                for places in said.values()]
-    return [title, "", *(f"- **{words}**: {'; '.join(places)}" for words, places in said.items())]
+def conditions(claim: Claim, forms: Forms) -> list[str]:
+    """Lists the conditions by verdict: those of the paper's settings, others, and controls."""
+    return [f"- {name}, **{words}** ({len(places)}): {escaped('; '.join(places))}"
+            for name, said in by_part(claim, forms).items() for words, places in said.items()]
 
 
-def changes() -> str:
-    """Lists claims whose verdict or rule has changed."""
-    lines = ["## Changes of verdicts and rules, with reasons", ""]
-    lines += [f"- [{number}]({f'#{anchor(CLAIMS[number])}'}): {escaped(text)}"
-              for number in sorted(CLAIMS) if (text := CLAIMS[number].protocol.changed)]
-    return "\n".join(lines) + "\n"
+def by_part(claim: Claim, forms: Forms) -> dict[str, dict[str, list[str]]]:
+    """Returns the conditions with each verdict, for each part that they have in the claim."""
+    found = claim.finding
+    own = "Conditions" if claim.paper == OWN else "The paper's settings"
+    groups = {own: found.in_setting,
+              "Other settings": lambda where: not (found.in_setting(where) or
+                                                   found.is_control(where)),
+              "Controls": found.is_control}
+    return {name: by_verdict(one for one in checks(forms) if belongs(one.where))
+            for name, belongs in groups.items()}
 
 
-def anchor(claim: Claim) -> str:
-    """Returns the anchor that GitHub makes of a heading."""
-    heading = f"{claim.number}. {claim.says}".lower()
-    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+def numbers_table(claim: Claim, forms: Forms) -> str:
+    """Returns all numbers of a claim as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["form", "condition", "measured", "value", "standard error", "low", "high",
+                     "least", "most", "verdict", "near the bound", "part"])
+    for form, result in sorted(forms.items(), reverse=True):
+        for one in result.numbers:
+            low, high = one.interval()
+            value, error = (one.found.value, one.found.error) \
+                if isinstance(one.found, Estimate) else (one.found, "")
+            bounds = [bound if math.isfinite(bound) else "" for bound in (one.least, one.most)] \
+                if isinstance(one, Check) else ["", ""]
+            writer.writerow([form, one.where, one.what, *map(short, (value, error, low, high)),
+                             *bounds, mark(one), "yes" if near(one) else "", part(claim, one)])
+    return text.getvalue()
 
+
+def part(claim: Claim, number: Number) -> str:
+    """Tells which part a number has in the verdict."""
+    if not isinstance(number, Check):
+        return "reported"
+    found = claim.finding
+    return ("paper's setting" if found.in_setting(number.where) else
+            "control" if found.is_control(number.where) else "other setting")
+
+
+def short(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+# ---- words for numbers
 
 def at(number: Number) -> str:
     return f" ({number.where})" if number.where else ""
@@ -208,6 +285,11 @@ def mark(number: Number) -> str:
     if not isinstance(number, Check):
         return ""
     return {True: "holds", False: "does not hold", None: "undecided"}[number.holds()]
+
+
+def times(forms: Forms) -> str:
+    return ", ".join(f"{lasted(result)} ({form} form)"
+                     for form, result in sorted(forms.items(), reverse=True))
 
 
 def lasted(result: Result) -> str:

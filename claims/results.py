@@ -1,4 +1,5 @@
-"""Stored results of measurements, one file for each claim. docs/claims.md is made from them."""
+"""Stored results of measurements, one file for each claim. The pages in docs are made from
+them."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 
 from popflow.analysis import Estimate
 
-from .claim import Check, Number, verdict
+from .claim import Check, Number, by_verdict, verdict
 
 FOLDER = Path(__file__).with_name("results")
 Forms = dict[str, "Result"]  # keys: "short" and "long"
@@ -29,6 +30,12 @@ class Result:
     def verdict(self) -> str:
         return verdict(self.numbers)
 
+    def agrees(self, other: Result) -> bool:
+        """Tells whether every condition has the verdict that it has in the other result."""
+        one, two = ({words: sorted(places) for words, places in by_verdict(each.numbers).items()}
+                    for each in (self, other))
+        return one == two
+
 
 def load(number: int) -> Forms:
     """Returns the stored forms of a claim."""
@@ -44,8 +51,19 @@ def keep(number: int, form: str, result: Result) -> None:
     forms[form] = {"seconds": round(result.seconds, 1), "processor": result.processor,
                    "numbers": [row_of(one) for one in result.numbers]}
     new = place(number).with_suffix(".new")
-    new.write_text(json.dumps(forms, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    new.write_text(spread(forms, 3) + "\n")
     os.replace(new, place(number))
+
+
+def spread(value: Any, levels: int) -> str:
+    """Returns JSON in which the outer levels have a line for each member, and every record below
+    them has one line."""
+    if levels == 0 or not value or not isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(spread(one, levels - 1) for one in value) + "\n]"
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {spread(of, levels - 1)}"
+                              for name, of in sorted(value.items())) + "\n}"
 
 
 def place(number: int) -> Path:

@@ -2,7 +2,7 @@
 
   python3 -m claims.rules               all rules, all reduced forms; stores the verdicts
   python3 -m claims.rules adam 14 17    one rule, some claims
-  python3 -m claims.rules --page        only makes the table of docs/claims.md
+  python3 -m claims.rules --page        only makes the table of docs/claims/rules.md
 
 Claims with a reduced form (claims/reduced.py) are measured under all three rules. For the other
 claims the table has the stored verdict of an earlier short form with --optimizer in every command,
@@ -19,11 +19,12 @@ from typing import Any
 
 import popflow
 
-from . import reduced
-from .claim import by_verdict, sentences
-from .page import PLACE, cells
+from . import reduced, results
+from .claim import VERDICTS, by_verdict
+from .page import PAGES, cells
 
 RULES = {"sgd": reduced.PLAIN, "momentum": reduced.MOMENTUM, "adam": reduced.ADAM}
+PLACE = PAGES / "rules.md"
 KEPT = Path(__file__).with_name("results") / "rules.json"
 BEGIN, END = "<!-- made by claims.rules -->", "<!-- end of what claims.rules made -->"
 
@@ -54,7 +55,35 @@ def load() -> dict[str, dict[str, dict[str, Any]]]:
 def keep(number: int, rule: str, found: dict[str, Any]) -> None:
     kept = load()
     kept.setdefault(f"{number:02}", {})[rule] = found
-    KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    KEPT.write_text(results.spread(kept, 2) + "\n")
+
+
+#: Number of conditions that a cell may name.
+NAMED = 3
+
+
+def sentences(said: dict[str, list[str]]) -> str:
+    """Returns verdicts in short sentences, such as "Holds in 9 of 10 conditions. Not: N = 3."
+
+    Names at most three conditions: those with the rarest verdicts."""
+    if len(said) < 2:
+        return next(iter(said), "no number decides").capitalize()
+    said = {words: said[words] for words in VERDICTS if words in said}
+    count = sum(map(len, said.values()))
+    commonest = max(said, key=lambda words: len(said[words]))
+    named = [(words, place) for words in sorted(said, key=lambda words: len(said[words]))
+             for place in said[words] if count <= NAMED or words != commonest][:NAMED]
+    parts = []
+    for words, all_of in said.items():
+        some = [place for place in all_of if (words, place) in named]
+        start = words.capitalize() if words != "does not hold" or not parts else "Not"
+        whole = f" of {count} conditions" if not parts else ""
+        if count <= NAMED or (parts and some == all_of):
+            parts.append(f"{start}: {'; '.join(some)}.")
+        else:
+            listed = ": " if some == all_of else ", such as " if some else ""
+            parts.append(f"{start} in {len(all_of)}{whole}{listed}{'; '.join(some)}.")
+    return " ".join(parts)
 
 
 def table() -> str:
@@ -73,8 +102,8 @@ def table() -> str:
                     changed.append(rule.replace("adam", "Adam"))
             else:
                 row.append(f"None: {ALONE.get((number, rule), 'not measured')}")
-        known = (plain["form"], sentences(plain["verdict"])) if plain else ("",
-                                                                            "As in the table above")
+        known = ((plain["form"], sentences(plain["verdict"])) if plain else
+                 ("", f"As on [its page]({number:02}.md)"))
         lines.append(cells(str(number), *known, *row, ", ".join(changed)))
     return "\n".join(lines) + "\n"
 

@@ -169,6 +169,8 @@ std::vector<double> parameters_of(const ArrayXd& strengths, const ArrayXd& halve
 ///   from the error:     -A_l' A_m dW_m B_m B_l'
 ///   from W_m above W_l: (W_{m-1} ... W_{l+1})' dW_m' A_m' E B_l'
 /// with the layers above A_l = W_L ... W_{l+1}, those below B_l = W_{l-1} ... W_1, E = Sigma - W.
+/// Written by hand: jacobian_of(flow, ...) by dual numbers adds the terms in another order, which
+/// changes the last digits.
 void jacobian(const Network<double>& net, const Matrix& Sigma, std::span<double> out) {
   const Index n = Sigma.rows(), layers = net.layers(), size = n * n;
   const Matrix unit = Matrix::Identity(n, n);

@@ -71,7 +71,7 @@ Start start_from(const LastState& last, const Problem& problem) {
 Start make_start(const Ingredients& from, const Problem& problem) {
   Parameters& own = from.own;
   const auto check_init = [&](const Matrix& v0, const std::string& where) {
-    // A given start that agrees is no conflict, because a run's own configuration may contain both.
+    // Both may be given with equal values: the configuration in a run's file contains both.
     if (own.given("init") && (v0.array() != own.real("init")).any())
       throw UsageError("--init " + own.text("init") + " and " + where +
                        " both set the start of v; give one of them");

@@ -40,7 +40,7 @@ Point start_of(const Ingredients& from, bool free_bias) {
   const Point start{last->x[0], last->x[1], free_bias ? last->x[2] : 0};
   for (const auto& [name, value] : std::vector<std::pair<std::string, double>>{
            {"e0", start.e}, {"w0", start.w}, {"b0", start.b}}) {
-    // A run's own file contains both, with the same value: no conflict.
+    // Both may be given with equal values: the configuration in a run's file contains both.
     if (own.given(name) && own.real(name) != value)
       throw UsageError("--" + name + " and --init-from both set the start; give one of them");
     if (name != "b0" && too_small(value))

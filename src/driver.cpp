@@ -19,10 +19,23 @@ void DriverData::add(const std::string& name, const IntervalSteps& steps) {
   add(name, numbers);
 }
 
-std::span<const double> DriverData::numbers(const std::string& name) const {
+const DriverData::Entry& DriverData::entry(const std::string& name) const {
   for (const Entry& entry : entries_)
-    if (entry.name == name) return std::span(values_).subspan(entry.begin, entry.size);
+    if (entry.name == name) return entry;
   throw std::invalid_argument("the checkpoint has no " + name);
+}
+
+std::span<const double> DriverData::numbers(const std::string& name) const {
+  const Entry& found = entry(name);
+  return std::span(values_).subspan(found.begin, found.size);
+}
+
+void DriverData::set(const std::string& name, std::span<const double> numbers) {
+  const Entry& found = entry(name);
+  if (numbers.size() != found.size)
+    throw std::invalid_argument("the checkpoint has another length of " + name);
+  std::copy(numbers.begin(), numbers.end(),
+            values_.begin() + static_cast<std::ptrdiff_t>(found.begin));
 }
 
 double DriverData::number(const std::string& name) const {
@@ -66,11 +79,12 @@ DriverData DriverData::with(std::vector<double> values) const {
   return copy;
 }
 
-Outcome Driver::advance(double target) {
-  if (!std::isfinite(target))
-    throw std::invalid_argument(std::string("the time to advance to is ") +
-                                (std::isnan(target) ? "NaN" : "infinite"));
-  return advance_to(target);
+Outcome Driver::advance(std::span<const double> targets) {
+  for (const double target : {targets.front(), targets.back()})
+    if (!std::isfinite(target))
+      throw std::invalid_argument(std::string("the time to advance to is ") +
+                                  (std::isnan(target) ? "NaN" : "infinite"));
+  return advance_on(targets);
 }
 
 }  // namespace popflow

@@ -245,16 +245,17 @@ Shape shape_of(const SystemInfo& info, const Functions& functions) {
 /// Throws SystemError for missing functions, and for a default end that is not after the start.
 void require_functions(const SystemInfo& info, const Functions& functions) {
   if (!functions.rhs) wrong(info, "it has no right-hand side");
-  const auto require = [&](const auto& values, const auto& function) {
+  const Functions::Vector none;
+  const auto require = [&](const auto& values, const auto& function, const auto& of_all) {
     for (const auto& value : values)
-      if (!(value.*function)) wrong(info, value.name + " has no function");
+      if (!(value.*function) && !of_all) wrong(info, value.name + " has no function");
   };
-  require(functions.observables, &Functions::Observable::value);
-  require(functions.invariants, &Functions::Invariant::value);
-  require(functions.events, &Functions::Event::value);
-  require(functions.derived, &Functions::Derived::values);
-  require(functions.passages, &Functions::Derived::values);
-  require(functions.finals, &Functions::Final::value);
+  require(functions.observables, &Functions::Observable::value, functions.all_observed);
+  require(functions.invariants, &Functions::Invariant::value, functions.all_observed);
+  require(functions.events, &Functions::Event::value, functions.all_events);
+  require(functions.derived, &Functions::Derived::values, none);
+  require(functions.passages, &Functions::Derived::values, none);
+  require(functions.finals, &Functions::Final::value, functions.all_finals);
   if (functions.sample && functions.samples)
     wrong(info, "it has both `sample` and `samples`; give only one of them");
   if (bool(functions.outcome) == functions.outcomes.empty())
@@ -387,7 +388,7 @@ bool has_lanes(const Functions& functions) {
 /// Calls a function of a system. Its exceptions become SystemErrors whose message starts with
 /// begin().
 template <class Call, class Begin>
-auto saying(Call call, Begin begin) {
+auto as_system_errors(Call call, Begin begin) {
   try {
     return call();
   } catch (const Error&) {
@@ -403,7 +404,7 @@ auto saying(Call call, Begin begin) {
 
 Functions make_functions(const FunctionSystem& of, const Parameters& own, const Setting& setting) {
   if (!of.functions) throw SystemError("the system " + of.name + ": it has no `functions`");
-  return saying(
+  return as_system_errors(
       [&] {
         Functions functions = of.functions(own, setting);
         add_finite(of.name, functions);
@@ -478,7 +479,7 @@ auto of_system(const SystemInfo& info, const char* what, const std::string& name
     return "the system " + info.name + ": its " + what + (name.empty() ? "" : " " + name) +
            " at t = " + shortest(t) + " failed";
   };
-  return saying(
+  return as_system_errors(
       [&] {
         try {
           return call();
@@ -572,6 +573,11 @@ class Composed : public System,
   void observe(StateView x, double t, std::span<double> values) const override {
     std::size_t i = 0;
     if (functions_.loss) values[i++] = loss(x, t);
+    if (functions_.all_observed) {
+      of_system(info(), "observables", "", t,
+                [&] { functions_.all_observed(x, t, values.subspan(i)); });
+      return;
+    }
     for (const auto& observable : functions_.observables)
       values[i++] = of_system(info(), "observable", observable.name, t,
                               [&] { return observable.value(x, t); });
@@ -598,8 +604,8 @@ class Composed : public System,
   }
   void precondition(StateView x, std::span<double> v) const override {
     if (functions_.precondition)
-      saying([&] { functions_.precondition(x, v); },
-             [&] { return "the system " + info().name + ": its precondition failed"; });
+      as_system_errors([&] { functions_.precondition(x, v); },
+                       [&] { return "the system " + info().name + ": its precondition failed"; });
   }
   void jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                 std::span<double> time_derivative) const override {
@@ -611,6 +617,10 @@ class Composed : public System,
     std::fill(time_derivative.begin(), time_derivative.end(), 0.0);
   }
   void event_functions(StateView x, double t, std::span<double> values) const override {
+    if (functions_.all_events) {
+      of_system(info(), "events", "", t, [&] { functions_.all_events(x, t, values); });
+      return;
+    }
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = of_system(info(), "event", functions_.events[i].name, t,
                             [&] { return functions_.events[i].value(x, t); });
@@ -651,13 +661,18 @@ class Composed : public System,
     c = rows;
   }
   void project_noise(StateView x, std::span<double> noise) const override {
-    saying([&] { functions_.project_noise(x, noise); },
-           [&] { return "the system " + info().name + ": its projection of noise failed"; });
+    as_system_errors(
+        [&] { functions_.project_noise(x, noise); },
+        [&] { return "the system " + info().name + ": its projection of noise failed"; });
   }
   [[nodiscard]] std::string outcome(StateView x, double t) const override {
     return of_system(info(), "outcome", "", t, [&] { return functions_.outcome(x, t); });
   }
   void final_values(StateView x, double t, std::span<double> values) const override {
+    if (functions_.all_finals) {
+      of_system(info(), "final values", "", t, [&] { functions_.all_finals(x, t, values); });
+      return;
+    }
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = of_system(info(), "final value", functions_.finals[i].name, t,
                             [&] { return functions_.finals[i].value(x, t); });

@@ -7,7 +7,7 @@
 #include <limits>
 #include <sstream>
 
-#include "control_groups.hpp"
+#include "machine/control_groups.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {

@@ -1,6 +1,7 @@
 #include "popflow/parameter.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -280,8 +281,35 @@ std::string Range::describe(bool whole) const {
   return words;
 }
 
+namespace {
+
+/// Table with a hash index of its names, since sweeps look names up for every cell.
+struct IndexedTable : ParameterTable {
+  explicit IndexedTable(ParameterTable table)
+      : ParameterTable(std::move(table)), places(std::bit_ceil(2 * size() + 1)) {
+    for (std::size_t row = 0; row < size(); ++row)
+      if (std::size_t& at = places[place((*this)[row].name)]; at == 0) at = row + 1;
+  }
+
+  /// Place of a name, or the free one where the name would be (linear probing).
+  [[nodiscard]] std::size_t place(std::string_view name) const {
+    const std::size_t mask = places.size() - 1;
+    std::size_t hash = name.size();
+    if (!name.empty())  // three letters tell nearly all names apart
+      for (const char letter : {name.front(), name[name.size() / 2], name.back()})
+        hash = hash * 31 + static_cast<unsigned char>(letter);
+    std::size_t at = hash & mask;
+    while (places[at] != 0 && (*this)[places[at] - 1].name != name) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<std::size_t> places;  ///< row plus one; 0 if free
+};
+
+}  // namespace
+
 Parameters::Parameters(ParameterTable table)
-    : table_(std::make_shared<const ParameterTable>(std::move(table))), entries_(table_->size()) {
+    : table_(std::make_shared<const IndexedTable>(std::move(table))), entries_(table_->size()) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Parameter& parameter = (*table_)[i];
     if (parameter.kind == Kind::flag) entries_[i] = {false, Origin::defaults};
@@ -291,13 +319,9 @@ Parameters::Parameters(ParameterTable table)
 }
 
 const Parameter* Parameters::find(std::string_view name) const {
-  // Sweeps look names up for every cell: comparing the length and last letter first rejects most
-  // rows.
-  const auto row = std::find_if(table_->begin(), table_->end(), [name](const Parameter& parameter) {
-    const std::string_view own = parameter.name;
-    return own.size() == name.size() && (name.empty() || own.back() == name.back()) && own == name;
-  });
-  return row == table_->end() ? nullptr : &*row;
+  const auto& table = static_cast<const IndexedTable&>(*table_);
+  const std::size_t row = table.places[table.place(name)];
+  return row == 0 ? nullptr : &table[row - 1];
 }
 
 std::size_t Parameters::row(std::string_view name) const {

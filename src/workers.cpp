@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cores.hpp"
+#include "machine/cores.hpp"
 
 namespace popflow {
 
@@ -52,7 +52,7 @@ constexpr std::uint32_t kClosed = std::numeric_limits<std::uint32_t>::max();
 /// every job the same thread works on the same part of a state, which stays in its cache. All data
 /// that a thread needs to begin lie in one cache line, because fetching a line that another core
 /// has written takes a tenth of a microsecond.
-struct alignas(64) Share {
+struct alignas(64) TaskShare {
   using Task = std::function<void(std::size_t)>;
 
   std::atomic<std::uint64_t> claims{Claim(0, kClosed).bits()};
@@ -80,10 +80,10 @@ struct alignas(64) Share {
 /// busy machine the calling thread therefore does all tasks itself, and does not wait for a thread
 /// that gets no core.
 struct Workers::Impl {
-  using Task = Share::Task;
+  using Task = TaskShare::Task;
 
   std::vector<std::thread> threads;
-  std::vector<Share> shares{1};  ///< the calling thread's share, and one for each other thread
+  std::vector<TaskShare> shares{1};  ///< the calling thread's share, and one for each other thread
   std::atomic<unsigned> begun{0};
   std::atomic<bool> stop{false};
   std::atomic<int> spins{kSpins};
@@ -100,8 +100,8 @@ struct Workers::Impl {
   /// a process forked in the meantime would wait forever.
   bool start(unsigned more) {
     const std::uint32_t now = job.load();
-    shares = std::vector<Share>(more + 1);
-    for (Share& share : shares) share.claims.store(Claim(now, kClosed).bits());
+    shares = std::vector<TaskShare>(more + 1);
+    for (TaskShare& share : shares) share.claims.store(Claim(now, kClosed).bits());
     spins.store(more > 0 && more >= usable_cores() ? kSpinsOnSharedCores : kSpins);
     bool enough = true;
     threads.reserve(more);
@@ -166,7 +166,7 @@ struct Workers::Impl {
   }
 
   /// Runs the tasks of one share; returns the number of tasks that are done or abandoned.
-  std::uint32_t work_at(Share& share) {
+  std::uint32_t work_at(TaskShare& share) {
     std::uint32_t finished = 0;
     for (std::uint64_t bits = share.next().bits();;) {
       const Claim next(bits);
@@ -188,7 +188,7 @@ struct Workers::Impl {
     const std::scoped_lock lock(mutex);
     if (!error) error = std::current_exception();
     std::uint32_t given_up = 0;
-    for (Share& share : shares) {
+    for (TaskShare& share : shares) {
       for (std::uint64_t bits = share.next().bits();;) {
         const Claim next(bits);
         const std::uint32_t end = std::max(next.task(), share.end.load(std::memory_order_acquire));
@@ -204,7 +204,7 @@ struct Workers::Impl {
   void loop(std::size_t own, std::uint32_t seen) {
     begun.fetch_add(1);
     begun.notify_one();
-    const Share& share = shares[own];
+    const TaskShare& share = shares[own];
     const int most = spins.load();
     while (!stop.load()) {
       for (int spin = 0; spin < most && !share.has_job_after(seen); ++spin) {

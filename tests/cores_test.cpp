@@ -1,7 +1,7 @@
 // Number of cores that a process may use, from control groups in a made-up root folder.
 // (tests/run/threads_test.py tests the affinity mask with the program itself.)
 
-#include "cores.hpp"
+#include "machine/cores.hpp"
 
 #include <cmath>
 #include <filesystem>

@@ -14,10 +14,8 @@ from .common import SMALL, TWO_STAGES, completed, flow, noisy, stage2_bound, thr
 
 
 @claim(2, BIGRAM, "Stage 1 lasts about log T; its samples grow polynomially with T, those of "
-       "stage 2 only with N and the sparsity", experiments=["scb-boosting-time"], has_long=True,
-       headline=("exponent of T in the number of samples", "samples of stage 2 at a fixed batch"),
-       conditions=["samples of stage 1", "samples of stage 2 at a fixed batch",
-                   "samples of stage 2 at the best batch"])
+       "stage 2 only with N and the sparsity",
+       experiments=["scb-boosting-time"], forms=("shorter contexts", "longer contexts"))
 def lengths_and_samples(long: bool) -> list[Number]:
     """Length (picture: `popflow sweep --config scb-boosting-time`): the flow's time until the
     signals are boosted is log T / sqrt(kappa K_P) plus a constant, for T from 10^6 to 10^12 and

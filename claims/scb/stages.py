@@ -15,11 +15,7 @@ from .common import mean
 
 
 @claim(1, BIGRAM, "Training reduces to a system of two signals that is linear in stage 1",
-       experiments=["scb-two-stages"],
-       headline=("larger of the two relative distances, mean over problems",
-                 "linear in stage 1, N = 3 and T = 5000"),
-       conditions=["linear in stage 1, N = 3 and T = 5000",
-                   "linear in stage 1, N = 20 and T = 5000"])
+       experiments=["scb-two-stages"])
 def two_signals(long: bool) -> list[Number]:
     """The flow of all weights is compared with that of the two signals, from the same start to its
     end. At fixed steps of equal length (Runge-Kutta of order four) the two differ by rounding only.

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws pictures of docs/claims.md, claim-14, 22, 23, 24 and 40, into the working folder.
+"""Draws pictures of the claims' pages, claim-14, 18, 22, 23 and 24, into the working folder.
 
     PYTHONPATH=python:. docs/pictures/draw_claims.py [NAME.png ...]
 """
@@ -45,7 +45,7 @@ def landscapes(figure):
         if form == "blocks":
             least = topic.along_the_diagonal(loss)[1]
         else:
-            alpha, beta, least = topic.minimum(loss)
+            alpha, beta, least, _ = topic.minimum(loss)
         shades = axes.pcolormesh(np.exp(logs), np.exp(logs), np.log10(values.T - least + 1e-6),
                                  cmap="viridis", rasterized=True)
         if form == "blocks":
@@ -69,12 +69,13 @@ def norms(figure):
     for axes, (kind, title) in zip(figure.subplots(1, 3, sharey=True), starts.items()):
         run = popflow.run("topic", problem=topic.random_start(kind, 0, SMALL), saves=401, t_end=1e5,
                           save_spacing="log", save_first=1, state="none", **SMALL.options)
-        for name, label, colour in (("norm_value", "$W_V$", "#1f4e79"), ("norm_key", "$W_K$",
-                                    "#d95f02"), ("norm_query", "$W_Q$", "#2a9d8f")):
-            axes.plot(run.time[1:], run[name][1:], color=colour, label=label)
+        for name, label, colour, style in (("norm_value", "$W_V$", "#1f4e79", "-"),
+                                           ("norm_key", "$W_K$", "#d95f02", "-"),
+                                           ("norm_query", "$W_Q$", "black", ":")):
+            axes.plot(run.time[1:], run[name][1:], style, color=colour, label=label)
         axes.axhline(run.attrs["value_norm_optimum"], color="grey", linewidth=0.8, linestyle=":")
         axes.set(xscale="log", xlabel="time $t$", title=title)
-    figure.axes[0].set_ylabel("Frobenius norm")
+    figure.axes[0].set_ylabel("Frobenius norm, 20 words")
     figure.axes[0].legend(frameon=False)
 
 
@@ -97,35 +98,49 @@ def contrast(figure):
                         (right, "Gaussian $W_K$, $W_Q$: three draws")):
         axes.axhline(1, color="grey", linewidth=0.8, linestyle=":")
         axes.set(xscale="log", yscale="log", xlabel="time $t$", title=title)
-    left.set_ylabel("own topic over other topics")
+    left.set_ylabel("own topic over other topics, 20 words")
     left.legend(frameon=False)
 
 
-def advice(figure):
-    """Ends of the flow with a free bias over starts, and the separatrix of the optimal bias."""
-    for axes, chain in zip(figure.subplots(1, 3, sharey=True),
-                           ({"p": 0.7, "q": 0.8}, {"p": 0.95, "q": 0.3}, {"p": 0.12, "q": 0.9})):
-        ends = popflow.sweep("markov", {"e0": popflow.linear(0.02, 1.5, 75),
-                                        "w0": popflow.linear(-1.6, -0.05, 78)}, bias="free",
-                             t_end=1e4, **chain).popflow.words("outcome")
-        axes.pcolormesh(ends.w0, ends.e0, ends.transpose("e0", "w0") == "global", cmap="Blues",
-                        vmin=0, vmax=2, rasterized=True)
-        w = np.linspace(-1.6, -0.05, 300)
-        square = markov.SADDLE_ENERGY + w**2 - np.log(-w)
-        axes.plot(w, np.sqrt(np.maximum(square, 0)), color="#d95f02",
-                  label="separatrix, optimal bias")
-        axes.plot(-1, 0.5, "o", color="black", label="advised start")
-        axes.set(xlabel="$w$", ylim=(0.02, 1.5), title=f"$p = {chain['p']}$, $q = {chain['q']}$")
+def critical_points(figure):
+    """The loss over (e, w) with the optimal bias for both kinds of chains, its critical points, and
+    the separatrix."""
+    e, w = np.linspace(-2, 2, 161), np.linspace(-2, 2, 161)
+    for axes, (kind, chain) in zip(figure.subplots(1, 2, sharey=True), markov.CHAINS.items()):
+        loss = popflow.sweep("markov", {"w0": popflow.linear(-2, 2, 161),
+                                        "e0": popflow.linear(-2, 2, 161)}, t_end=0,
+                             **chain).loss.transpose("e0", "w0").values
+        shades = axes.pcolormesh(w, e, np.log10(loss - loss.min() + 1e-3), cmap="Greys",
+                                 rasterized=True)
+        slope = np.log((1 - chain["p"]) * (1 - chain["q"]) / (chain["p"] * chain["q"]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curve = np.sqrt(slope / (1 + 2 * w * np.abs(w)))
+        for sign in (1, -1):
+            axes.plot(w, sign * curve, color="#0072b2", linewidth=2,
+                      label="global minima" if sign > 0 else None)
+        left = w < markov.SADDLE
+        lowest = left if kind == "p + q < 1" else ~left
+        axes.plot(np.where(lowest, w, np.nan), 0 * w, color="#d55e00", linewidth=2,
+                  label="local minima")
+        axes.plot(np.where(~lowest, w, np.nan), 0 * w, color="#e69f00", linewidth=2,
+                  linestyle="--", label="maxima")
+        axes.plot(markov.SADDLE, 0, "*", color="white", markeredgecolor="black", markersize=12,
+                  linestyle="none", label="saddle")
+        below = w[w < 0]
+        axes.contour(below, e, markov.energy_of(below[None, :], e[:, None]) - markov.SADDLE_ENERGY,
+                     [0], colors="black", linewidths=0.8, linestyles=":")
+        axes.set(xlabel="$w$", title=f"${kind}$", ylim=(-2, 2))
+        figure.colorbar(shades, ax=axes, label=r"$\log_{10}$ of the loss above its least")
     figure.axes[0].set_ylabel("$e$")
-    figure.axes[0].legend(frameon=False, loc="upper left")
+    figure.axes[0].legend(loc="lower right", fontsize=8)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder, matplotlib.rc_context({"font.size": 9}):
         popflow.folder(folder)
-        for draw, name in ((stable_rank, "claim-14.png"), (norms, "claim-22.png"),
-                           (contrast, "claim-23.png"), (landscapes, "claim-24.png"),
-                           (advice, "claim-40.png")):
+        for draw, name in ((stable_rank, "claim-14.png"), (critical_points, "claim-18.png"),
+                           (norms, "claim-22.png"),
+                           (contrast, "claim-23.png"), (landscapes, "claim-24.png")):
             if sys.argv[1:] and name not in sys.argv[1:]:
                 continue
             figure = plt.figure(figsize=(9, 3.4), layout="constrained")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws pictures of docs/claims.md from the numbers in claims/results, into the working folder.
+"""Draws pictures of the claims' pages from the numbers in claims/results, into the working folder.
 
     PYTHONPATH=python:. docs/pictures/draw_kept_claims.py
 """
@@ -21,8 +21,8 @@ from popflow.analysis import Estimate
 def series(claim, what, where):
     """x, y and 95% half-widths of the numbers whose condition matches `where`, by its group."""
     found = {}
-    for number in figures.stored_numbers(results.load(claim)):
-        match = re.fullmatch(where, number.where)
+    for number in figures.shown(results.load(claim)):
+        match = re.fullmatch(where, figures.setting(number.where))
         if number.what == what and match:
             of = number.found
             value, error = (of.value, of.error) if isinstance(of, Estimate) else (of, 0)
@@ -67,7 +67,7 @@ def theorem(axes):
          "starts of 0.1, 0.5, 1", linestyle="none")
     axes.axhline(0.95, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xlabel="hidden nodes", ylabel="least correlation over time")
-    axes.set_xticks([5, 10, 20, 40], labels=["5", "10", "20", "40"])
+    axes.set_xticks([2, 3, 5, 10, 20, 40], labels=["2", "3", "5", "10", "20", "40"])
     axes.minorticks_off()
 
 

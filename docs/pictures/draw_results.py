@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws figures of docs/claims.md from the numbers in claims/results, into the working folder.
+"""Draws figures of the claims' pages from the numbers in claims/results, into the working folder.
 
     PYTHONPATH=python:. docs/pictures/draw_results.py           all claims without another script
     PYTHONPATH=python:. docs/pictures/draw_results.py 9 26      some of them
@@ -24,7 +24,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
-from PIL import Image
+from PIL import Image, ImageDraw
 
 BLUE, RED, YELLOW = "#0072b2", "#d55e00", "#e69f00"  # colours that the colour-blind tell apart
 LINES = (BLUE, RED, "#009e73", "#cc79a7", YELLOW, "#56b4e9", "#000000", "#999999", "#882255",
@@ -128,7 +128,8 @@ def ticks(axis, scale, low, high):
 def draw_rows(axes, panel):
     """Draws one quantity of a forest plot. Tells whether numbers lie beyond the axis."""
     inside, beyond = (panel.least, panel.most), False
-    scale = scale_of(ends_of(panel.numbers), inside)
+    shares = panel.title.startswith("share") and panel.least >= 0.5
+    scale = "linear" if shares else scale_of(ends_of(panel.numbers), inside)
     low, high = limits(scale, ends_of(panel.numbers), inside)
     axes.set_xscale(scale, **({"linthresh": 1} if scale == "symlog" else {}))
     axes.set_xlim(low, high)
@@ -233,7 +234,7 @@ def coincide(panel, scale):
 
 def draw(number):
     forms = results.load(number)
-    along, rows = figures.panels(number, forms, page.together(forms))
+    along, rows = figures.panels(number, forms)
     across = min(len(along), 3)
     down = math.ceil(len(along) / 3)
     tall = 2.7 * down + (0.2 if across else 0)
@@ -327,7 +328,42 @@ def palette():
     return image
 
 
+#: Pixels from one condition of a small picture to the next, and conditions in a line.
+STEP, ACROSS = 12, 14
+
+
+def small(number):
+    """Returns a small picture of the verdicts: a mark for each condition, in a block for each part
+    that conditions have in the claim. Blue dots hold, red crosses fail, yellow diamonds are
+    open."""
+    marks = {words: (colour, shape) for (colour, shape, _), words in
+             zip(VERDICTS.values(), page.WORDS)}
+    blocks = [(name, [words for words, places in said.items() for _ in places])
+              for name, said in page.by_part(CLAIMS[number], results.load(number)).items() if said]
+    tall = sum(14 + STEP * math.ceil(len(of) / ACROSS) for _, of in blocks)
+    image = Image.new("RGB", (ACROSS * STEP + 4, tall + 2), "white")
+    canvas, top = ImageDraw.Draw(image), 1
+    for name, of in blocks:
+        canvas.text((2, top), name.lower(), fill="dimgrey")
+        top += 14
+        for place, words in enumerate(of):
+            x, y = 2 + STEP * (place % ACROSS), top + STEP * (place // ACROSS)
+            colour, shape = marks[words]
+            if shape == "o":
+                canvas.ellipse((x, y, x + 8, y + 8), fill=colour)
+            elif shape == "X":
+                canvas.line((x, y, x + 8, y + 8), fill=colour, width=2)
+                canvas.line((x, y + 8, x + 8, y), fill=colour, width=2)
+            else:
+                canvas.polygon([(x + 4, y), (x + 8, y + 4), (x + 4, y + 8), (x, y + 4)],
+                               fill=colour)
+        top += STEP * math.ceil(len(of) / ACROSS)
+    return image
+
+
 def main():
+    for number in CLAIMS:
+        small(number).save(figures.picture(number, small=True), optimize=True)
     numbers = [int(word) for word in sys.argv[1:]] or \
         [number for number in sorted(CLAIMS) if number not in figures.SHOWN]
     with matplotlib.rc_context({"font.size": 9}):

@@ -33,7 +33,8 @@ std::vector<AliasColumn> alias_columns(std::span<const double> weights) {
     large.pop_back();
     small.push_back(high);
   }
-  // Columns left over by rounding are full, unless their weight is 0.
+  // Rounding can leave columns without a partner. A column keeps its index, but one of weight 0
+  // passes all draws to the likeliest index.
   const auto likeliest = static_cast<std::uint32_t>(
       std::max_element(weights.begin(), weights.end()) - weights.begin());
   for (const std::uint32_t i : small)

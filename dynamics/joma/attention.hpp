@@ -9,6 +9,9 @@
 
 namespace popflow::joma {
 
+/// A number that does not exist.
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
 /// Number of tokens in one task, and in one block of it that fits in the first-level cache.
 inline constexpr std::size_t kPiece = std::size_t{1} << 14;
 inline constexpr std::size_t kStretch = 512;

@@ -12,7 +12,6 @@
 namespace popflow::joma {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr int kPoints = 10;
 
 /// Ten-point Gauss quadrature on [-1, 1].

@@ -11,7 +11,6 @@ namespace popflow::joma {
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPassed = 0.9;
 
 /// The state is v, or u = v - mu.

@@ -19,7 +19,6 @@ namespace {
 
 using Kind = Attention::Kind;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // At the default end the last tokens have learned all but e^-5 of their targets.
 constexpr double kLearned = 5;
@@ -214,6 +213,8 @@ void Joma::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
   });
 }
 
+/// Written by hand: the flow is not one formula (its kernels sum over all tokens), and dual numbers
+/// would add the terms in another order, which changes the last digits.
 void Joma::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
                     std::span<double> time_derivative) const {
   const auto M = static_cast<Eigen::Index>(tokens());

@@ -1,9 +1,9 @@
 #include "dynamics/joma_joint/box.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <algorithm>
 #include <utility>
+
+#include "numerics/linear_algebra.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -109,11 +109,9 @@ Eigen::VectorXd solve_semidefinite(const Eigen::MatrixXd& A, const Eigen::Vector
   if (A.size() == 0) return b;
   Eigen::MatrixXd shifted = A;
   shifted.diagonal().array() += 1e-13 * A.diagonal().mean();
-  if (symmetric(A)) {
-    const Eigen::LLT<Eigen::MatrixXd> factors(shifted);
-    if (factors.info() == Eigen::Success) return factors.solve(b);
-  }
-  return shifted.partialPivLu().solve(b);
+  if (symmetric(A))
+    if (const auto solution = solve_positive(shifted, b)) return *solution;
+  return solve_linear(shifted, b);
 }
 
 Equilibrium equilibrium_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& a,

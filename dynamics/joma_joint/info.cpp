@@ -102,13 +102,15 @@ ParameterTable parameters() {
                .default_text = "20",
                .meaning = "number of contextual tokens",
                .symbol = "M",
-               .range = {1, largest_whole}});
+               .range = {1, largest_whole},
+               .default_note = "4"});
   t.push_back({.name = "classes",
                .kind = Kind::integer,
                .default_text = "20",
                .meaning = "number of classes",
                .symbol = "C",
-               .range = {1, largest_whole}});
+               .range = {1, largest_whole},
+               .default_note = "4"});
   t.push_back({.name = "nodes",
                .kind = Kind::integer,
                .default_text = "",

@@ -1,6 +1,5 @@
 #include "dynamics/joma_joint/rank_bracket.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include "dynamics/common/products.hpp"
 #include "dynamics/joma_joint/kernels.hpp"
 #include "dynamics/joma_joint/spectrum.hpp"
+#include "numerics/linear_algebra.hpp"
 #include "popflow/math.hpp"
 
 namespace popflow::joma_joint {
@@ -84,8 +84,7 @@ std::optional<RankBracket::Bounds> RankBracket::at(const Attention::Matrix& V, W
   for (Index part = 1; part < parts; ++part) sum += products_.col(part);
   const Eigen::Map<const Eigen::MatrixXd> GU(sum.data(), V.rows(), q);
   const Eigen::MatrixXd T = U_.transpose() * GU;
-  const double mu = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(T, Eigen::EigenvaluesOnly)
-                        .eigenvalues()[q - 1];
+  const double mu = symmetric_eigenvalues(T)[q - 1];
   const double beside = (GU - U_ * T).norm();
   const double beta = math::pow(rest_ + std::sqrt(squares_.row(1).sum()), 2);
   const double squares = squares_.row(0).sum();
@@ -109,10 +108,9 @@ void RankBracket::make_reference(const Attention::Matrix& V, Workers& workers) {
 void RankBracket::move_to(const Attention::Matrix& V, Workers& workers) {
   reference_ = V;
   answers_ = 0;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(gram_of_rows(V, workers));
-  const Eigen::VectorXd& values = solved.eigenvalues();
+  const auto [values, vectors] = symmetric_eigen(gram_of_rows(V, workers));
   const Index others = values.size() - kDirections;
-  U_ = solved.eigenvectors().rightCols(kDirections);
+  U_ = vectors.rightCols(kDirections);
   first_ = std::sqrt(values[values.size() - 1]);
   rest_ =
       std::sqrt(std::max(values[others - 1], 0.0) + kBracketRounding * values[values.size() - 1]);

@@ -1,6 +1,6 @@
 #include "dynamics/joma_joint/spectrum.hpp"
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +9,7 @@
 
 #include "dynamics/common/products.hpp"
 #include "dynamics/joma_joint/kernels.hpp"
+#include "numerics/linear_algebra.hpp"
 
 namespace popflow::joma_joint {
 namespace {
@@ -123,16 +124,17 @@ struct Tridiagonal {
 /// Leading eigenvector of a symmetric matrix, given by its lower triangle.
 Eigen::VectorXd by_tridiagonal(const Eigen::MatrixXd& gram) {
   if (gram.rows() == 1) return Eigen::VectorXd::Ones(1);
-  const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(gram);
-  const Eigen::VectorXd beside = reduced.subDiagonal();
-  const Tridiagonal T{reduced.diagonal(), beside.cwiseAbs()};
-  Eigen::VectorXd vector = T.first_vector(T.bound(0));
-  double sign = 1;
-  for (Index i = 1; i < vector.size(); ++i) {
-    if (beside[i - 1] < 0) sign = -sign;
-    vector[i] *= sign;
-  }
-  return reduced.matrixQ() * vector;
+  return by_tridiagonal_form(gram,
+                             [](const Eigen::VectorXd& diagonal, const Eigen::VectorXd& beside) {
+                               const Tridiagonal T{diagonal, beside.cwiseAbs()};
+                               Eigen::VectorXd vector = T.first_vector(T.bound(0));
+                               double sign = 1;
+                               for (Index i = 1; i < vector.size(); ++i) {
+                                 if (beside[i - 1] < 0) sign = -sign;
+                                 vector[i] *= sign;
+                               }
+                               return vector;
+                             });
 }
 
 /// Start vector that is neither constant nor of zero sum, nor periodic: fractional parts of

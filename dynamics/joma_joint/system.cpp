@@ -167,12 +167,13 @@ GroupSpec JomaJoint::problem() const {
 }
 
 double JomaJoint::default_end() const {
-  // A node meets its class with probability p_c, so its time scale is about the number of classes.
-  // From small starts the square activation leaves its saddle late. With stationary
-  // back-propagation the weights grow without bound: the flow ends earlier, before a blow-up.
+  // A node meets its class with probability p_c, so its time scale is about the number of classes;
+  // the attention moves after about 10 of these times. From small starts the square activation
+  // leaves its saddle late. With stationary back-propagation the weights grow without bound: the
+  // flow ends earlier, before a blow-up.
   const bool square = variant_.activation == Activation::square;
   const double times =
-      variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 10);
+      variant_.backprop == Backprop::stationary ? (square ? 10 : 5) : (square ? 50 : 30);
   return two_digits(times * static_cast<double>(C_));
 }
 

@@ -275,6 +275,8 @@ void Markov::rhs(StateView x, double /*t*/, std::span<double> dxdt) const {
 /// gradient is the partial one at that bias (envelope theorem).
 double Markov::loss(StateView x, double /*t*/) const { return above_limit(x); }
 
+/// Written by hand: dual numbers differentiate the quotients that formulas.hpp has for lanes, which
+/// gives other last digits than the closed form of the curvature.
 void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
                       std::span<double> time_derivative) const {
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);

@@ -7,8 +7,8 @@
 #include "dynamics/scb/attention.hpp"
 #include "dynamics/scb/kernels.hpp"
 #include "dynamics/scb/threshold.hpp"
+#include "machine/streaming.hpp"
 #include "popflow/math.hpp"
-#include "streaming.hpp"
 
 namespace popflow::scb {
 

@@ -123,7 +123,8 @@ ParameterTable parameters() {
                .default_text = "1000",
                .meaning = "number of positions",
                .symbol = "T",
-               .range = {1, largest_whole}});
+               .range = {1, largest_whole},
+               .default_note = "100"});
   t.push_back({.name = "sparsity",
                .kind = Kind::integer,
                .default_text = "2",

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "dynamics/common/array_math.hpp"
+#include "machine/streaming.hpp"
 #include "popflow/widest.hpp"
-#include "streaming.hpp"
 
 namespace popflow::scb {
 

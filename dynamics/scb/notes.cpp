@@ -39,8 +39,9 @@ std::vector<std::string> Scb::remarks() const {
     const double T = static_cast<double>(problem_.Q.context_length);
     text.precision(3);
     const Growth growth(problem_, variant_);
-    text << "signals grow at rate " << growth.rate()
-         << "; from a uniform start they are boosted at about t = " << growth.boost_time();
+    text << "the signals, which show how much of P and Q is learned, grow at rate " << growth.rate()
+         << "; from uniform attention they are boosted (their product reaches 1/2) at about t = "
+         << growth.boost_time();
     if (!training_.two_stage && variant_.project && variant_.inverse_frequency)
       text << ", and then approach 1 at rate "
            << transition_.K_P / (T * (transition_.K_P + kappa_));

@@ -52,7 +52,7 @@ const BoundTable<EventInfo, EventEvaluation>& event_table() {
            [](const EventEvaluation& x) { return fast_phase_end(x.signals); }},
           {{"stage2", "two-stage: stage 1 ends, and small attention weights are set to zero", ""},
            [](const EventEvaluation& x) { return x.stage - 1.5; }},
-          {{"plateau", "two-stage: the loss no longer falls, and training ends", "stage2"},
+          {{"plateau", "two-stage: the loss no longer falls, and training ends", ""},
            [](const EventEvaluation& x) { return x.stage - 2.5; }}};
   return table;
 }

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "dynamics/common/array_math.hpp"
+#include "machine/streaming.hpp"
 #include "popflow/error.hpp"
 #include "random/bits.hpp"
-#include "streaming.hpp"
 
 namespace popflow::scb {
 

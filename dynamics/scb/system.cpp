@@ -285,6 +285,9 @@ void Scb::rhs(StateView x, double t, std::span<double> dxdt) const {
     active_set_->derive(signs(x.regime), dxdt.subspan(value_size_, attention_size_));
 }
 
+/// Written by hand: the parts of the flow exchange few numbers, so the Jacobian is made of small
+/// blocks. Dual numbers through the whole would add in another order, which changes the last
+/// digits.
 void Scb::jacobian(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> j,
                    std::span<double> time_derivative) const {
   std::fill(time_derivative.begin(), time_derivative.end(), 0.0);

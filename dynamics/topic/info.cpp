@@ -119,18 +119,19 @@ bound: to t = 1e7 dopri5 takes 63 000 steps, rosenbrock4 4 300.)";
 
 ParameterTable parameters() {
   ParameterTable t;
-  const auto size = [&](const char* name, const char* value, const char* meaning,
+  const auto size = [&](const char* name, const char* value, const char* noisy, const char* meaning,
                         const char* symbol) {
     t.push_back({.name = name,
                  .kind = Kind::integer,
                  .default_text = value,
                  .meaning = meaning,
                  .symbol = symbol,
-                 .range = {1, largest_whole}});
+                 .range = {1, largest_whole},
+                 .default_note = noisy});
   };
-  size("topics", "10", "number of topics", "T");
-  size("words-per-topic", "10", "number of words in a topic", "v");
-  size("topics-per-document", "4", "number of topics in a document", "tau");
+  size("topics", "10", "3", "number of topics", "T");
+  size("words-per-topic", "10", "2", "number of words in a topic", "v");
+  size("topics-per-document", "4", "2", "number of topics in a document", "tau");
   t.push_back({.name = "mask-prob",
                .kind = Kind::real,
                .default_text = "0.15",
@@ -201,6 +202,7 @@ ParameterTable parameters() {
                    "are infinitely long",
                .symbol = "L",
                .range = {1, largest_whole},
+               .default_note = "10",
                .modes = {"sde", "sgd"}});
   return t;
 }

@@ -1,8 +1,8 @@
 #include "dynamics/topic/value_flow.hpp"
 
-#include <Eigen/SVD>
 #include <cmath>
 
+#include "numerics/linear_algebra.hpp"
 #include "popflow/math.hpp"
 
 namespace popflow::topic {
@@ -34,11 +34,11 @@ ValueFlow::ValueFlow(const Data& data, double l2) : l2_(l2) {
       J_.col(i).setZero();
   }
 
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(J_, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  singular_ = svd.singularValues();
-  right_ = svd.matrixV();
+  const Singular decomposed = singular(J_);
+  singular_ = decomposed.values;
+  right_ = decomposed.right;
   const Eigen::Vector2d target(std::sqrt(2 / data.inside()), 0);
-  const Eigen::Vector2d seen = svd.matrixU().transpose() * target;
+  const Eigen::Vector2d seen = decomposed.left.transpose() * target;
   for (Eigen::Index i = 0; i < 2; ++i) {
     if (singular_[i] <= kZeroTolerance * singular_[0]) singular_[i] = 0;
     end_[i] = singular_[i] > 0 ? singular_[i] * seen[i] / rate(i) : 0;

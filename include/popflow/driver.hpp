@@ -53,6 +53,12 @@ class DriverData {
   [[nodiscard]] std::string layout() const;
   /// All numbers, concatenated in the order of their names.
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
+  /// Replaces the numbers stored under a name; throws like numbers().
+  void set(const std::string& name, std::span<const double> numbers);
+  void set(const std::string& name, std::int64_t count) {
+    const auto number = static_cast<double>(count);
+    set(name, std::span(&number, 1));
+  }
   /// A copy with the same names and other numbers; std::invalid_argument unless the count matches.
   [[nodiscard]] DriverData with(std::vector<double> values) const;
 
@@ -62,16 +68,19 @@ class DriverData {
     std::size_t begin = 0;
     std::size_t size = 0;
   };
+  [[nodiscard]] const Entry& entry(const std::string& name) const;
   std::vector<Entry> entries_;
   std::vector<double> values_;
 };
 
-/// Checkpoint: all data that a driver needs to resume bit for bit.
+/// Checkpoint: all data that a driver needs to resume bit for bit. A flow that is recorded within a
+/// step resumes from the start of this step.
 struct ResumePoint {
   const State* x = nullptr;
   const Regime* regime = nullptr;
   double t = 0;
   DriverData data;
+  std::size_t targets_after = 0;  ///< number of targets that were reached later
 };
 
 /// Advances a System's state: along its flow, along a noisy flow, or by sampled gradient steps. The
@@ -83,14 +92,18 @@ class Driver {
   /// Advances to exactly `target` (not before the current time). If the outcome is not `reached`,
   /// state() and time() are the last valid ones. Throws std::invalid_argument if `target` is NaN or
   /// infinite.
-  Outcome advance(double target);
+  Outcome advance(double target) { return advance(std::span(&target, 1)); }
+  /// Advances to the first of `targets`: the increasing times, at least one, at which the state is
+  /// wanted. A flow may compute the states at all but the last from the dense output of its steps,
+  /// which do not depend on these times then. Throws like above.
+  Outcome advance(std::span<const double> targets);
 
   [[nodiscard]] virtual const State& state() const = 0;
   [[nodiscard]] virtual const Regime& regime() const = 0;
   [[nodiscard]] StateView view() const { return {state(), regime()}; }
   [[nodiscard]] virtual double time() const = 0;
   [[nodiscard]] virtual StepStatistics statistics() const = 0;
-  /// Steps between the last target reached and the one before it.
+  /// Steps that end after the last but one target that was reached, up to the last one.
   [[nodiscard]] virtual const IntervalSteps& interval() const = 0;
   /// Events found so far, in order of time.
   [[nodiscard]] virtual const std::vector<FoundEvent>& events() const = 0;
@@ -105,6 +118,10 @@ class Driver {
  private:
   /// Implements advance() for a finite time.
   virtual Outcome advance_to(double target) = 0;
+  /// Implements advance() for finite times.
+  virtual Outcome advance_on(std::span<const double> targets) {
+    return advance_to(targets.front());
+  }
 };
 
 /// Callbacks of a driver, set by the experiment around it.

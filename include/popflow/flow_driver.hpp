@@ -5,27 +5,34 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popflow/driver.hpp"
 #include "popflow/error_norm.hpp"
 #include "popflow/system.hpp"
+#include "popflow/table_row.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow {
 
 class Stepper;
+struct FlowMethod;
+const FlowMethod& flow_method(std::string_view name);
+using FlowMethodRow = TableRow<FlowMethod, flow_method>;
 
 /// Advances a System's state along its population flow.
 ///
 /// Has its own step loop, because odeint's controlled steppers accept a step whose error estimate
-/// is NaN. Hits each target exactly and restarts its stepper there, keeping only the step size, so
-/// that a run interrupted at a target resumes bit for bit.
+/// is NaN. An adaptive step ends at the last target only, and where the right-hand side or a
+/// condition demands it; states at targets within a step do not change the steps. Methods with
+/// fixed steps and operator splitting end a step at each target.
 class FlowDriver : public Driver {
  public:
   struct Options {
-    std::string method = "dopri5";  ///< value of --method
+    FlowMethodRow method = "dopri5";
     double rtol = 1e-8;
     double atol = 1e-10;  ///< multiplied by each block's scale
     ErrorNorm error_norm = ErrorNorm::largest;
@@ -45,7 +52,7 @@ class FlowDriver : public Driver {
   FlowDriver(const System& system, Workers& workers, Options options);
   ~FlowDriver() override;
 
-  [[nodiscard]] const State& state() const override { return x_; }
+  [[nodiscard]] const State& state() const override;
   [[nodiscard]] const Regime& regime() const override { return regime_; }
   [[nodiscard]] double time() const override;
   [[nodiscard]] StepStatistics statistics() const override;
@@ -53,16 +60,25 @@ class FlowDriver : public Driver {
   [[nodiscard]] const std::vector<FoundEvent>& events() const override;
   [[nodiscard]] const std::vector<double>& passages() const override;
 
-  /// Checkpoint here or, for methods with step memory, at the last target.
+  /// Checkpoint at the end of the last step, or before: at the start of a step that contains
+  /// targets, before the first step whose length the end has changed, so that an extended run takes
+  /// the steps of a longer one, and for methods with step memory where this memory was last
+  /// cleared.
   [[nodiscard]] ResumePoint resume_point() const override;
   void restore(State x, Regime regime, double t, const DriverData& data) override;
 
  private:
-  Outcome advance_to(double target) override;
+  Outcome advance_to(double target) override { return advance_on({&target, 1}); }
+  Outcome advance_on(std::span<const double> targets) override;
   [[nodiscard]] DriverData data() const;
-  void begin_interval();
-  /// End of the next step at the latest: the target, or just before a kink of the learning rate.
-  [[nodiscard]] double next_stop(double target) const;
+  /// Clears the stepper's memory of earlier steps.
+  void restart();
+  /// Accepts the trial step that is ready, and returns the outcome if the run ends there.
+  [[nodiscard]] std::optional<Outcome> take_step(double target, double end);
+  /// Computes the state at a target within the step that is ready.
+  void record(double target);
+  /// End of the next step at the latest: the end, or just before a kink of the learning rate.
+  [[nodiscard]] double next_stop(double end) const;
   /// Restarts the stepper behind a kink of the learning rate, where the right-hand side jumps.
   void pass_kink();
   [[nodiscard]] bool at_rest() const;
@@ -79,7 +95,7 @@ class FlowDriver : public Driver {
   /// repeated, or a shorter one taken first.
   bool find_events(double h, double t_new);
   bool find_passages(double h, double t_new);
-  [[nodiscard]] bool find_switch(double h, double t_new, double target);
+  [[nodiscard]] bool find_switch(double h, double t_new, double end);
   /// Finds where in the step to x_new_ the condition that ends the run begins to hold. Returns true
   /// if the step must be repeated, or a shorter one taken first.
   [[nodiscard]] bool find_stop(double h, double t_new);
@@ -87,13 +103,13 @@ class FlowDriver : public Driver {
   /// is negative. The function is positive before the step and negative after it.
   [[nodiscard]] double first_negative(const std::function<double(StateView, double)>& function,
                                       double h, double before, double after);
-  /// Switches the regime; `target` is the end of the current interval.
-  void switch_now(double target);
+  /// Switches the regime; `end` is the last target.
+  void switch_now(double end);
   [[nodiscard]] bool rhs_is_finite();
   /// Known reason why a step from here is not finite.
   [[nodiscard]] std::string cause_of_divergence() const;
-  /// If the slope vanishes where a stage begins, shortens the next step, towards `target`.
-  void begin_stage(double target);
+  /// If the slope vanishes where a stage begins, shortens the next step, towards `end`.
+  void begin_stage(double end);
   [[nodiscard]] bool steady(double h);
   /// Whether the end is out of reach. If so, warns, unless the run stops for this reason or has
   /// been warned before.
@@ -109,7 +125,10 @@ class FlowDriver : public Driver {
   Regime regime_;
   std::unique_ptr<Internals> in_;
   State x_, x_new_;
-  bool inside_interval_ = false;
+  bool underway_ = false;                ///< whether the last of the targets is still ahead
+  bool inside_interval_ = false;         ///< whether the next target is still ahead
+  std::optional<double> recorded_ = {};  ///< time of the state, if it is within a step
+  std::int64_t since_restart_ = 0;       ///< number of steps since restart()
   bool warned_ = false;              ///< whether the user was warned that the end is out of reach
   double event_before_ = 0;          ///< end of the interval in which an event is known to happen
   std::optional<double> to_switch_;  ///< length of the step that ends at the regime's end
@@ -117,13 +136,16 @@ class FlowDriver : public Driver {
   bool stop_checked_ = false;        ///< whether the condition that ends the run has been evaluated
   StepStatistics counts_;
   IntervalSteps interval_;
-  struct Target {
+  /// Place from which the run can be resumed.
+  struct Place {
     State x;
     Regime regime;
     double t = 0;
     DriverData data;
+    std::size_t targets = 0;  ///< number of targets reached since
   };
-  Target last_target_;  ///< only for methods that resume from targets
+  [[nodiscard]] Place here() const { return {x_, regime_, time(), data()}; }
+  std::optional<Place> place_;  ///< empty: the run can be resumed from the last step
 };
 
 }  // namespace popflow

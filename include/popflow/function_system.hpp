@@ -147,6 +147,9 @@ struct Functions {
   std::string no_jacobian = {};
   std::vector<Array> arrays = {};
   std::vector<Final> finals = {};
+  /// Write the values of all observables, then of all invariants; of all events; of all finals. For
+  /// values that share work: the items then need no functions of their own.
+  Vector all_observed = {}, all_events = {}, all_finals = {};
   std::vector<OutcomeInfo> outcomes = {};  ///< besides "undecided"
   /// Returns one of the outcomes' words, or "undecided".
   std::function<std::string(std::span<const double> x, double t)> outcome = {};

@@ -19,9 +19,9 @@
 /// math/choice.hpp, which a formula calls where code for doubles alone would branch.
 ///
 /// sqrt is rounded correctly; exp, expm1, log, log1p, tanh, erf, pow and hypot are within 1 unit in
-/// the last place; erfc, sinh, cosh, asinh, logistic and softplus are within 3. Code that calls
-/// these functions must be compiled with -ffp-contract=off, which CMake's popflow_add_program()
-/// sets.
+/// the last place; asinh and softplus within 2; sinh, cosh and logistic within 3; erfc within 4.
+/// Code that calls these functions must be compiled with -ffp-contract=off, which CMake's
+/// popflow_add_program() sets.
 namespace popflow::math {
 
 using std::sqrt;

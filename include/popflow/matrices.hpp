@@ -85,24 +85,21 @@ constexpr std::size_t packs_for(std::size_t count) { return (count + kLanes - 1)
 POPFLOW_MATH_INLINE void transpose(std::size_t rows, std::size_t length, std::size_t width,
                                    const double* a, double* b) {
   typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
-  typedef std::int64_t Places __attribute__((vector_size(32)));
-  constexpr Places kEven = {0, 4, 2, 6}, kOdd = {1, 5, 3, 7};
-  constexpr Places kLower = {0, 1, 4, 5}, kUpper = {2, 3, 6, 7};
   std::size_t j = 0;
   for (; j + 4 <= rows; j += 4)
     for (std::size_t c = 0; c < length; c += 4) {
       const double* const from = a + j * length + c;
       const auto row = [&](std::size_t i)
                            POPFLOW_INLINED { return *(const Four*)(from + i * length); };
-      const Four even = __builtin_shuffle(row(0), row(1), kEven);
-      const Four odd = __builtin_shuffle(row(0), row(1), kOdd);
-      const Four even2 = __builtin_shuffle(row(2), row(3), kEven);
-      const Four odd2 = __builtin_shuffle(row(2), row(3), kOdd);
+      const Four even = __builtin_shufflevector(row(0), row(1), 0, 4, 2, 6);
+      const Four even2 = __builtin_shufflevector(row(2), row(3), 0, 4, 2, 6);
+      const Four odd = __builtin_shufflevector(row(0), row(1), 1, 5, 3, 7);
+      const Four odd2 = __builtin_shufflevector(row(2), row(3), 1, 5, 3, 7);
       double* const to = b + c * width + j;
-      *(Four*)to = __builtin_shuffle(even, even2, kLower);
-      *(Four*)(to + width) = __builtin_shuffle(odd, odd2, kLower);
-      *(Four*)(to + 2 * width) = __builtin_shuffle(even, even2, kUpper);
-      *(Four*)(to + 3 * width) = __builtin_shuffle(odd, odd2, kUpper);
+      *(Four*)to = __builtin_shufflevector(even, even2, 0, 1, 4, 5);
+      *(Four*)(to + width) = __builtin_shufflevector(odd, odd2, 0, 1, 4, 5);
+      *(Four*)(to + 2 * width) = __builtin_shufflevector(even, even2, 2, 3, 6, 7);
+      *(Four*)(to + 3 * width) = __builtin_shufflevector(odd, odd2, 2, 3, 6, 7);
     }
   for (; j < width; ++j)
     for (std::size_t c = 0; c < length; ++c) b[c * width + j] = j < rows ? a[j * length + c] : 0;

@@ -7,13 +7,16 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <memory>
-#include <span>
 #include <vector>
 
+#include "popflow/dense.hpp"
 #include "popflow/matrices.hpp"
 #include "popflow/pack.hpp"
 #include "popflow/plugin.h"
+#include "popflow/stored_samples.hpp"
+#ifdef POPFLOW_OWN_RUNTIME
+#include "popflow/own_runtime.hpp"
+#endif
 
 /// Makes a plug-in of formulas that are generic in their number type. The Python package writes
 /// such formulas from a loss and a distribution of the data; they may also be written by hand.
@@ -82,6 +85,23 @@ template <class N>
 POPFLOW_MATH_INLINE N power(const N& x, const N& y) {
   return each_lane(x, y, [](double a, double b) { return math::pow(a, b); });
 }
+template <class N>
+POPFLOW_MATH_INLINE N hypotenuse(const N& x, const N& y) {
+  return each_lane(x, y, [](double a, double b) { return math::hypot(a, b); });
+}
+template <class N>
+POPFLOW_MATH_INLINE N rest(const N& x, const N& y) {
+  return each_lane(x, y, [](double a, double b) { return std::fmod(a, b); });
+}
+// Larger and smaller of two numbers; NaN if one of them is NaN, as in NumPy.
+template <class N>
+POPFLOW_MATH_INLINE N largest(const N& x, const N& y) {
+  return math::select(x < y || y != y, y, x);
+}
+template <class N>
+POPFLOW_MATH_INLINE N least(const N& x, const N& y) {
+  return math::select(y < x || y != y, y, x);
+}
 inline double cosine_of(double x) { return std::cos(x); }
 inline double sine_of(double x) { return std::sin(x); }
 template <class N>
@@ -144,19 +164,35 @@ struct Defaults {
   static constexpr bool has_precondition = false;  ///< precondition(p, x, v, out)
   static constexpr bool has_projection = false;    ///< project(p, x, v, out)
   static constexpr bool passages_need_loss = false, ends_need_loss = false;
+  static constexpr bool derived_need_loss = true;
   /// Number of samples in the finite set from which training draws, if these are not the nodes. The
   /// samples are in drawn_node, their probabilities come from chances(p, q).
   static constexpr std::size_t drawn = 0;
   static constexpr double drawn_node[] = {0};
+  /// Columns of the nodes that are labels or indices in arrays of the problem: the name of the
+  /// array, the column, and the number of places.
+  static constexpr std::size_t places = 0, place_column[] = {0}, place_count[] = {0};
+  static constexpr const char* place_array[] = {""};
   static constexpr bool draws_numbers = false;  ///< draw(p, random, s)
   static constexpr std::size_t chosen = 0;  ///< size of a finite set whose samples can be chosen
   /// Whether s ends with the training step, the epoch, the learning rate and the batch size.
   static constexpr bool uses_step = false;
-  /// Whether the formulas keep matrices. If so, batch(p, x, s, q, packs, space, out, loss) adds the
-  /// directions of `packs` packs of samples, with the weights q. `space` has room for batch_beside
-  /// + packs * batch_each packs. The population is summed batch_packs packs at a time.
+  /// Whether the formulas keep matrices. If so, Batch::compute(p, x, s, q, packs, space, out, loss)
+  /// adds the directions of `packs` packs of samples, with the weights q. `space` has room for
+  /// Batch::beside + packs * Batch::each packs. The population is summed batch_packs packs at a
+  /// time.
   static constexpr bool in_matrices = false;
-  static constexpr std::size_t batch_packs = 1, batch_each = 0, batch_beside = 0;
+  static constexpr std::size_t batch_packs = 1;
+  /// Whether the nodes lie in the file stored_name.samples: `nodes` rows of `columns` numbers,
+  /// then `tested` rows of a test set. The last column has the weights if the nodes are weighted.
+  /// The means are then sums that MeanBatch and TestBatch add to.
+  static constexpr bool is_stored = false, weighted = false;
+  /// Whether the nodes estimate a population. Training draws fresh samples, and everything else
+  /// draws nodes.
+  static constexpr bool is_estimated = false;
+  static constexpr std::size_t columns = 0, tested = 0;
+  static constexpr std::uint64_t checksum = 0;
+  static constexpr const char* stored_name = "";
   static constexpr bool has_means = false;  ///< mean(p, x, s, out) replaces sample() in sums
   /// Number of means over the population that formulas use beside the losses, in l from l[2] on:
   /// sums over the nodes of mean_of(p, x, s, out).
@@ -196,42 +232,62 @@ class SampleRows {
   std::size_t inputs_, packs_;
 };
 
-/// Formulas::batch in packs of a width. `rows`: SampleRows.
-template <class Formulas>
-struct InMatrices {
+/// Calls Call::compute with packs of the machine's width.
+template <class Call, class... Arguments>
+void in_widest(Arguments... arguments) {
+  using Function = void (*)(Arguments...);
+  static const Function function = [] {
+    if (has_avx512()) return static_cast<Function>(lanes::compute_by_8<Call, Arguments...>);
+    if (has_avx2()) return static_cast<Function>(lanes::compute_by_4<Call, Arguments...>);
+    return static_cast<Function>(lanes::compute_anywhere<Call, 2, Arguments...>);
+  }();
+  function(arguments...);
+}
+/// Working space of a thread.
+inline Row* space_of(std::size_t rows) {
+  thread_local std::vector<Row> space;
+  if (space.size() < rows) space.resize(rows);
+  return space.data();
+}
+
+/// A function of a batch of samples in packs of a width. `rows`: SampleRows of `inputs` numbers.
+template <class Batch>
+struct BatchInMatrices {
   template <std::size_t width>
-  static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, const Row* rows,
-                                          std::size_t packs, Row* space, double* out,
-                                          double* loss) {
+  static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, std::size_t inputs,
+                                          const Row* rows, std::size_t packs, Row* space,
+                                          double* out, double* loss) {
     using N = BasicPack<width>;
     const N* const s = reinterpret_cast<const N*>(rows);
-    Formulas::batch(p, x, s, s + Formulas::inputs * packs, packs, reinterpret_cast<N*>(space), out,
-                    loss);
+    Batch::compute(p, x, s, s + inputs * packs, packs, reinterpret_cast<N*>(space), out, loss);
   }
 };
-template <class Formulas>
-void add_batch(const double* p, const double* x, const Row* rows, std::size_t packs, double* out,
-               double* loss) {
-  thread_local std::vector<Row> space;
-  const std::size_t size = Formulas::batch_beside + Formulas::batch_each * packs;
-  if (space.size() < size) space.resize(size);
-  using Function =
-      void (*)(const double*, const double*, const Row*, std::size_t, Row*, double*, double*);
-  static const Function function = [] {
-    using Call = InMatrices<Formulas>;
-    if (has_avx512())
-      return static_cast<Function>(
-          lanes::compute_by_8<Call, const double*, const double*, const Row*, std::size_t, Row*,
-                              double*, double*>);
-    if (has_avx2())
-      return static_cast<Function>(
-          lanes::compute_by_4<Call, const double*, const double*, const Row*, std::size_t, Row*,
-                              double*, double*>);
-    return static_cast<Function>(
-        lanes::compute_anywhere<Call, 2, const double*, const double*, const Row*, std::size_t,
-                                Row*, double*, double*>);
-  }();
-  function(p, x, rows, packs, space.data(), out, loss);
+template <class Batch>
+void add_batch(const double* p, const double* x, std::size_t inputs, const Row* rows,
+               std::size_t packs, double* out, double* loss) {
+  in_widest<BatchInMatrices<Batch>>(p, x, inputs, rows, packs,
+                                    space_of(Batch::beside + Batch::each * packs), out, loss);
+}
+
+/// A function that keeps its matrices and depends on no sample, in packs of a width.
+template <class Formula>
+struct FormulaInMatrices {
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, const double* l,
+                                          const double* t, const double* v, Row* space,
+                                          double* out) {
+    Formula::compute(p, x, l, t, v, reinterpret_cast<BasicPack<width>*>(space), out);
+  }
+};
+template <class Formula>
+void in_loops(const double* p, const double* x, const double* l, const double* t, const double* v,
+              double* out) {
+  in_widest<FormulaInMatrices<Formula>>(p, x, l, t, v, space_of(Formula::beside), out);
+}
+
+inline std::uint64_t next_number() {
+  static std::uint64_t count = 0;
+  return __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 }
 
 /// A problem: its parameters, and what follows from them alone.
@@ -245,11 +301,14 @@ struct Problem {
   std::vector<double> cumulative;  ///< their sums, for draws
   std::vector<double> start;
   double start_loss = 0;
-  std::vector<double> own_nodes;  ///< if arrays of a problem file replace the formulas' own
+  std::vector<double> own_nodes;   ///< if arrays of a problem file replace the formulas' own
+  const double* stored = nullptr;  ///< rows of a file of samples
   [[nodiscard]] const double* node() const {
+    if constexpr (Formulas::is_stored) return stored;
     return own_nodes.empty() ? Formulas::node : own_nodes.data();
   }
-  std::vector<double> of;    ///< parameters of lanes: p, weight, start_loss
+  std::uint64_t number = next_number();  ///< differs from that of every other problem
+  std::vector<double> of;                ///< parameters of lanes: p, weight, start_loss
   std::vector<Row> batches;  ///< with matrices: the nodes and their weights, in rows of packs
 };
 
@@ -531,6 +590,8 @@ class Functions {
   /// Whether training draws its samples from the nodes.
   static constexpr bool kDrawsNodes = Formulas::nodes > 0 && Formulas::draws_nodes;
   static constexpr std::size_t kDrawn = kDrawsNodes ? Formulas::nodes : Formulas::drawn;
+  /// Numbers of a node's row.
+  static constexpr std::size_t kRow = Formulas::is_stored ? Formulas::columns : Formulas::inputs;
   static constexpr bool kInPacks = Formulas::in_packs && Formulas::nodes >= 8;
   static constexpr bool kSumsInMatrices = Formulas::in_matrices && Formulas::nodes > 0;
 
@@ -555,8 +616,8 @@ class Functions {
     t.bytes = sizeof(popflow_table);
     t.description = Formulas::description;
     t.create = create;
-    t.destroy = [](void* problem) { delete static_cast<Made*>(problem); };
-    t.start = [](const void* problem, double* x) {
+    t.destroy = [](void* problem) noexcept { delete static_cast<Made*>(problem); };
+    t.start = [](const void* problem, double* x) noexcept {
       std::copy(of(problem).start.begin(), of(problem).start.end(), x);
       return 0;
     };
@@ -570,7 +631,8 @@ class Functions {
     if constexpr (Formulas::is_sampled && !Formulas::uses_step) t.add_samples = add_samples;
     if constexpr (kHasCovariance) t.covariance = covariance;
     if constexpr (Formulas::has_noise) t.covariance = noise;
-    if constexpr (Formulas::uses_step) t.add_training_samples = add_training_samples;
+    if constexpr (Formulas::uses_step || Formulas::is_estimated)
+      t.add_training_samples = add_training_samples;
     if constexpr (Formulas::chosen > 0) t.add_chosen = add_chosen;
     if constexpr (Formulas::passing > 0) t.passages = passages;
     if constexpr (Formulas::finals > 0) t.finals = finals;
@@ -582,7 +644,7 @@ class Functions {
       t.training = &Functions<typename Formulas::Training>::table();
     if constexpr (Formulas::has_jacobian) t.jacobian = jacobian;
     if constexpr (Formulas::has_lanes) {
-      t.lane_parameters = [](const void* problem, double* values) {
+      t.lane_parameters = [](const void* problem, double* values) noexcept {
         std::copy(of(problem).of.begin(), of(problem).of.end(), values);
         return 0;
       };
@@ -597,58 +659,83 @@ class Functions {
     return t;
   }
 
-  static void* create(const popflow_request* request, char* message, std::size_t room) {
+  static void* create(const popflow_request* request, char* message, std::size_t room) noexcept {
+    Made* made = nullptr;
+#ifdef __cpp_exceptions
     try {
-      auto made = std::make_unique<Made>();
-      std::copy_n(request->parameters, Formulas::parameters, made->p.begin());
-      const double* p = made->p.data();
-      made->start.resize(n);
-      Formulas::start(p, made->start.data());
-      for (std::size_t i = 0; i < n; ++i)
-        if (!std::isfinite(made->start[i])) {
-          (void)std::snprintf(message, room, "number %zu of the start is %g; it must be finite", i,
-                              made->start[i]);
-          return nullptr;
-        }
-      if constexpr (Formulas::arrays > 0)
-        if (request->arrays != nullptr) take_arrays(*made, request->arrays);
-      if constexpr (Formulas::nodes > 0) {
-        made->weight.resize(Formulas::nodes);
-        Formulas::weights(p, made->weight.data());
-        if (!normalise(made->weight, Formulas::signed_weights, message, room)) return nullptr;
-        if constexpr (kDrawsNodes) made->chance = made->weight;
-      }
-      if constexpr (Formulas::drawn > 0) {
-        made->chance.resize(Formulas::drawn);
-        Formulas::chances(p, made->chance.data());
-        if (!normalise(made->chance, false, message, room)) return nullptr;
-      }
-      double total = 0;
-      for (const double q : made->chance) made->cumulative.push_back(total += q);
-      if constexpr (kSumsInMatrices) make_batches(*made);
-      double* value = scratch(n + 1);
-      population_alone(*made, made->start.data(), value);
-      if constexpr (Formulas::has_loss) {
-        made->start_loss = value[n];
-        if (!std::isfinite(value[n])) {
-          (void)std::snprintf(message, room, "the loss at the start is %g", value[n]);
-          return nullptr;
-        }
-      }
-      for (std::size_t i = 0; i < n; ++i)
-        if (!std::isfinite(value[i])) {
-          (void)std::snprintf(message, room, "the rate of entry %zu at the start is %g", i,
-                              value[i]);
-          return nullptr;
-        }
-      made->of.assign(made->p.begin(), made->p.begin() + Formulas::parameters);
-      made->of.insert(made->of.end(), made->weight.begin(), made->weight.end());
-      made->of.push_back(made->start_loss);
-      return made.release();
+      made = new Made();
+      if (fill(*made, request, message, room)) return made;
     } catch (const std::exception& error) {
       (void)std::snprintf(message, room, "%s", error.what());
-      return nullptr;
     }
+#else
+    made = new Made();
+    if (fill(*made, request, message, room)) return made;
+#endif
+    delete made;
+    return nullptr;
+  }
+  /// Makes a problem; returns false, with a message, if that is not possible.
+  static bool fill(Made& made, const popflow_request* request, char* message, std::size_t room) {
+    std::copy_n(request->parameters, Formulas::parameters, made.p.begin());
+    const double* p = made.p.data();
+    made.start.resize(n);
+    Formulas::start(p, made.start.data());
+    for (std::size_t i = 0; i < n; ++i)
+      if (!std::isfinite(made.start[i])) {
+        (void)std::snprintf(message, room, "number %zu of the start is %g; it must be finite", i,
+                            made.start[i]);
+        return false;
+      }
+    if constexpr (Formulas::arrays > 0)
+      if (request->arrays != nullptr) {
+        take_arrays(made, request->arrays);
+        if (!has_places(made.own_nodes, message, room)) return false;
+      }
+    if constexpr (Formulas::is_stored) {
+      static const StoredSamples samples(Formulas::stored_name, Formulas::nodes, Formulas::tested,
+                                         Formulas::columns, Formulas::checksum);
+      if (samples.rows() == nullptr) {
+        (void)std::snprintf(message, room, "%s", samples.problem());
+        return false;
+      }
+      made.stored = samples.rows();
+    } else if constexpr (Formulas::nodes > 0) {
+      made.weight.resize(Formulas::nodes);
+      Formulas::weights(p, made.weight.data());
+      if (!normalise(made.weight, Formulas::signed_weights, message, room)) return false;
+      if constexpr (kDrawsNodes) made.chance = made.weight;
+    }
+    if constexpr (Formulas::drawn > 0) {
+      made.chance.resize(Formulas::drawn);
+      Formulas::chances(p, made.chance.data());
+      if (!normalise(made.chance, false, message, room)) return false;
+    }
+    double total = 0;
+    for (const double q : made.chance) made.cumulative.push_back(total += q);
+    if constexpr (Formulas::is_stored && Formulas::weighted)
+      for (std::size_t i = 0; i < Formulas::nodes; ++i)
+        made.cumulative.push_back(total += weight_of(made, i));
+    if constexpr (kSumsInMatrices && !Formulas::is_stored) make_batches(made);
+    double* value = scratch(n + 1);
+    population_alone(made, made.start.data(), value);
+    if constexpr (Formulas::has_loss) {
+      made.start_loss = value[n];
+      if (!std::isfinite(value[n])) {
+        (void)std::snprintf(message, room, "the loss at the start is %g", value[n]);
+        return false;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      if (!std::isfinite(value[i])) {
+        (void)std::snprintf(message, room, "the rate of entry %zu at the start is %g", i, value[i]);
+        return false;
+      }
+    if constexpr (Formulas::is_stored) return true;
+    made.of.assign(made.p.begin(), made.p.begin() + Formulas::parameters);
+    made.of.insert(made.of.end(), made.weight.begin(), made.weight.end());
+    made.of.push_back(made.start_loss);
+    return true;
   }
 
   /// Divides weights by their sum; returns false, with a message, if that is not possible.
@@ -692,7 +779,23 @@ class Functions {
         made.own_nodes[to] = arrays[which][from];
       });
   }
-  static int array(const void* problem, std::size_t which, double* values) {
+  /// Returns whether labels and indices are places; if not, writes a message.
+  static bool has_places(const std::vector<double>& nodes, char* message, std::size_t room) {
+    for (std::size_t which = 0; which < Formulas::places; ++which)
+      for (std::size_t node = 0; node < Formulas::nodes; ++node) {
+        const double value = nodes[node * Formulas::inputs + Formulas::place_column[which]];
+        const std::size_t count = Formulas::place_count[which];
+        if (value >= 0 && value < static_cast<double>(count) && value == std::floor(value))
+          continue;
+        (void)std::snprintf(message, room,
+                            "the label or index of sample %zu in the array %s is %g; it must be a "
+                            "whole number from 0 to %zu",
+                            node, Formulas::place_array[which], value, count - 1);
+        return false;
+      }
+    return true;
+  }
+  static int array(const void* problem, std::size_t which, double* values) noexcept {
     const double* const node = of(problem).node();
     for_entries(which, [&](std::size_t to, std::size_t from) { values[to] = node[from]; });
     return 0;
@@ -720,11 +823,60 @@ class Functions {
     });
   }
 
+  /// Weight of a node in the population.
+  static double weight_of(const Made& made, std::size_t node) {
+    if constexpr (!Formulas::is_stored)
+      return made.weight[node];
+    else if constexpr (Formulas::weighted)
+      return made.stored[(node + 1) * Formulas::columns - 1];
+    else
+      return 1.0 / static_cast<double>(Formulas::nodes);
+  }
+  /// Adds the weighted results of `count` stored samples from number `first` on.
+  template <class Batch>
+  static void add_stored(const Made& made, const double* x, std::size_t first, std::size_t count,
+                         double* out, double* loss) {
+    constexpr std::size_t inputs = Formulas::inputs;
+    thread_local std::vector<Row> rows((inputs + 1) * Formulas::batch_packs);
+    for (std::size_t begin = 0; begin < count; begin += Formulas::batch_packs * kLanes) {
+      const std::size_t packs =
+          std::min<std::size_t>(Formulas::batch_packs, matrices::packs_for(count - begin));
+      for (std::size_t pack = 0; pack < packs; ++pack) {
+        const double* from[kLanes];
+        for (std::size_t l = 0; l < kLanes; ++l) {
+          const std::size_t sample = begin + pack * kLanes + l;
+          from[l] = made.stored + (first + std::min(sample, count - 1)) * Formulas::columns;
+          rows[inputs * packs + pack].lane[l] = sample >= count ? 0
+                                                : Formulas::weighted
+                                                    ? from[l][Formulas::columns - 1]
+                                                    : 1.0 / static_cast<double>(count);
+        }
+        for (std::size_t i = 0; i < inputs; ++i)
+          for (std::size_t l = 0; l < kLanes; ++l) rows[i * packs + pack].lane[l] = from[l][i];
+      }
+      add_batch<Batch>(made.p.data(), x, inputs, rows.data(), packs, out, loss);
+    }
+  }
+  /// Means over the training and the test set, for stored samples.
+  static void stored_means(const Made& made, const double* x, double* out) {
+    std::fill_n(out, Formulas::means, 0.0);
+    if constexpr (requires { typename Formulas::MeanBatch; })
+      add_stored<typename Formulas::MeanBatch>(made, x, 0, Formulas::nodes, out, nullptr);
+    if constexpr (requires { typename Formulas::TestBatch; })
+      add_stored<typename Formulas::TestBatch>(made, x, Formulas::nodes, Formulas::tested, out,
+                                               nullptr);
+  }
+
   static void population_alone(const Made& made, const double* x, double* out) {
-    if constexpr (kSumsInMatrices) {
+    if constexpr (Formulas::is_stored) {
+      std::fill_n(out, n + 1, 0.0);
+      add_stored<typename Formulas::Batch>(made, x, 0, Formulas::nodes, out, out + n);
+      to_directions(made, x, out);
+    } else if constexpr (kSumsInMatrices) {
       std::fill_n(out, n + 1, 0.0);
       for_batches(made, [&](std::size_t, std::size_t packs, const Row* rows) {
-        add_batch<Formulas>(made.p.data(), x, rows, packs, out, out + n);
+        add_batch<typename Formulas::Batch>(made.p.data(), x, Formulas::inputs, rows, packs, out,
+                                            out + n);
       });
     } else if constexpr (kInPacks) {
       static const auto sum = chosen<PopulationInPacks<Formulas>, const double*, const double*,
@@ -735,16 +887,42 @@ class Functions {
     }
   }
 
-  static int rate(const void* problem, const double* x, double /*t*/, double* dxdt) {
+  static int rate(const void* problem, const double* x, double /*t*/, double* dxdt) noexcept {
     double* value = scratch(n + 1);
     population_alone(of(problem), x, value);
     std::copy_n(value, n, dxdt);
     return 0;
   }
-  static int loss(const void* problem, const double* x, double /*t*/, double* out) {
-    double* value = scratch(n + 1);
-    population_alone(of(problem), x, value);
-    *out = value[n];
+  /// Values that a thread has computed at one state. Records ask for the loss, and for several
+  /// values that use it, at one state after the other.
+  struct Known {
+    std::uint64_t problem = 0;
+    std::vector<double> x = std::vector<double>(n);
+    bool has_loss = false, has_means = false;
+    double loss = 0, means[Formulas::means + 1] = {};
+    std::vector<double> derived = {}, passed = {};  ///< empty: not computed yet
+  };
+  static Known& known_at(const Made& made, const double* x) {
+    thread_local Known known;
+    if (known.problem != made.number || std::memcmp(known.x.data(), x, n * sizeof(double)) != 0) {
+      known.problem = made.number;
+      std::copy_n(x, n, known.x.begin());
+      known.has_loss = known.has_means = false;
+      known.derived.clear();
+      known.passed.clear();
+    }
+    return known;
+  }
+  static int loss(const void* problem, const double* x, double /*t*/, double* out) noexcept {
+    const Made& made = of(problem);
+    Known& known = known_at(made, x);
+    if (!known.has_loss) {
+      double* value = scratch(n + 1);
+      population_alone(made, x, value);
+      known.loss = value[n];
+      known.has_loss = true;
+    }
+    *out = known.loss;
     return 0;
   }
   template <bool is_needed, bool means_are_needed>
@@ -753,48 +931,81 @@ class Functions {
     Losses<Formulas, double> found{};
     if constexpr (is_needed && Formulas::has_loss) loss(problem, x, 0, found.at);
     found.at[1] = made.start_loss;
-    if constexpr (means_are_needed)
-      means<Formulas>(made.p.data(), x, made.weight.data(), made.node(), found.at + 2);
+    if constexpr (means_are_needed) {
+      Known& known = known_at(made, x);
+      if (!known.has_means) {
+        if constexpr (Formulas::is_stored)
+          stored_means(made, x, known.means);
+        else
+          means<Formulas>(made.p.data(), x, made.weight.data(), made.node(), known.means);
+      }
+      known.has_means = true;
+      std::copy_n(known.means, Formulas::means, found.at + 2);
+    }
     return found;
   }
-  static int observe(const void* problem, const double* x, double /*t*/, double* values) {
+  static int observe(const void* problem, const double* x, double /*t*/, double* values) noexcept {
     const auto l = losses<Formulas::observed_need_loss, Formulas::observed_need_means>(problem, x);
     Formulas::observe(of(problem).p.data(), x, l.at, values);
     return 0;
   }
-  static int events(const void* problem, const double* x, double /*t*/, double* values) {
+  static int events(const void* problem, const double* x, double /*t*/, double* values) noexcept {
     const auto l = losses<Formulas::events_need_loss, Formulas::events_need_means>(problem, x);
     Formulas::event(of(problem).p.data(), x, l.at, values);
     return 0;
   }
   static int derived(const void* problem, std::size_t which, const double* x, double /*t*/,
-                     double* values) {
-    const auto l = losses<true, Formulas::derived_need_means>(problem, x);
-    std::vector<double> all(Formulas::derived);
-    Formulas::derive(of(problem).p.data(), x, l.at, all.data());
+                     double* values) noexcept {
+    std::vector<double>& all = known_at(of(problem), x).derived;
+    if (all.empty()) {
+      const auto l = losses<Formulas::derived_need_loss, Formulas::derived_need_means>(problem, x);
+      all.resize(Formulas::derived);
+      Formulas::derive(of(problem).p.data(), x, l.at, all.data());
+    }
     std::copy(all.begin() + static_cast<std::ptrdiff_t>(Formulas::derived_begin[which]),
               all.begin() + static_cast<std::ptrdiff_t>(Formulas::derived_begin[which + 1]),
               values);
     return 0;
   }
-  static int constants(const void* problem, double* values) {
+  static int constants(const void* problem, double* values) noexcept {
     const double l[2] = {of(problem).start_loss, of(problem).start_loss};
     Formulas::constant(of(problem).p.data(), l, values);
     return 0;
   }
 
+  static double chance_of(const Made& made, std::size_t sample) {
+    if constexpr (Formulas::is_stored)
+      return weight_of(made, sample);
+    else
+      return made.chance[sample];
+  }
+  /// Applies the preconditioner and the projection to a sum over stored samples.
+  static void to_directions([[maybe_unused]] const Made& made, [[maybe_unused]] const double* x,
+                            [[maybe_unused]] double* v) {
+    if constexpr (Formulas::is_stored && Formulas::has_precondition) {
+      std::vector<double> moved(n);
+      Formulas::precondition(made.p.data(), x, v, moved.data());
+      std::copy_n(moved.data(), n, v);
+    }
+  }
+
   /// Numbers of a sample of the finite set.
   static const double* row_of(const Made& made, std::size_t sample) {
     if constexpr (kDrawsNodes)
-      return made.node() + sample * Formulas::inputs;
+      return made.node() + sample * kRow;
     else
       return Formulas::drawn_node + sample * Formulas::inputs;
   }
   static void draw(const Made& made, const popflow_random& random, double* s) {
     if constexpr (kDrawn > 0) {
       const double u = random.uniform(random.stream);
-      const auto found = std::upper_bound(made.cumulative.begin(), made.cumulative.end() - 1, u);
-      const auto sample = static_cast<std::size_t>(found - made.cumulative.begin());
+      std::size_t sample = 0;
+      if constexpr (kDrawsNodes && Formulas::is_stored && !Formulas::weighted) {
+        sample = std::min(static_cast<std::size_t>(u * static_cast<double>(kDrawn)), kDrawn - 1);
+      } else {
+        const auto found = std::upper_bound(made.cumulative.begin(), made.cumulative.end() - 1, u);
+        sample = static_cast<std::size_t>(found - made.cumulative.begin());
+      }
       std::copy_n(row_of(made, sample), Formulas::inputs, s);
     }
     if constexpr (Formulas::draws_numbers) Formulas::draw(made.p.data(), random, s);
@@ -817,16 +1028,28 @@ class Functions {
     double s[Formulas::inputs + 5];
     double* value = scratch(n + 1);
     if constexpr (Formulas::in_matrices) {
-      const std::size_t packs = matrices::packs_for(count);
+      const std::size_t most = Formulas::is_stored ? Formulas::batch_packs * kLanes : count;
+      const bool mapped = Formulas::is_stored && Formulas::has_precondition;
       thread_local std::vector<Row> rows;
-      rows.resize((Formulas::inputs + 1) * packs);
-      SampleRows samples(rows.data(), Formulas::inputs, packs);
-      for (std::size_t i = 0; i < count; ++i) {
-        take(i, s);
-        samples.set(i, s, weights[i]);
+      thread_local std::vector<double> sum(mapped ? n + 1 : 0);
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (std::size_t begin = 0; begin < count; begin += most) {
+        const std::size_t own = std::min(most, count - begin), packs = matrices::packs_for(own);
+        if (rows.size() < (Formulas::inputs + 1) * packs)
+          rows.resize((Formulas::inputs + 1) * packs);
+        SampleRows samples(rows.data(), Formulas::inputs, packs);
+        for (std::size_t i = 0; i < own; ++i) {
+          take(begin + i, s);
+          samples.set(i, s, weights[begin + i]);
+        }
+        samples.fill(own);
+        add_batch<typename Formulas::Batch>(made.p.data(), x, Formulas::inputs, rows.data(), packs,
+                                            mapped ? sum.data() : out, value);
       }
-      samples.fill(count);
-      add_batch<Formulas>(made.p.data(), x, rows.data(), packs, out, value);
+      if (mapped) {
+        to_directions(made, x, sum.data());
+        for (std::size_t i = 0; i < n; ++i) out[i] += sum[i];
+      }
     } else {
       for (std::size_t i = 0; i < count; ++i) {
         take(i, s);
@@ -839,9 +1062,18 @@ class Functions {
   static int add_training_samples(const void* problem, const double* x, double /*t*/,
                                   const popflow_training_step* step, std::size_t count,
                                   const popflow_random* random, const double* weights,
-                                  double* out) {
+                                  double* out) noexcept {
     const Made& made = of(problem);
     add_each(made, x, count, weights, out, [&](std::size_t i, double* s) {
+      if constexpr (Formulas::is_estimated) {
+        if (step->learning_rate == 0) {
+          const double place = random[i].uniform(random[i].stream);
+          constexpr std::size_t last = Formulas::nodes - 1;
+          const auto node = static_cast<std::size_t>(place * static_cast<double>(last + 1));
+          std::copy_n(made.node() + std::min(node, last) * kRow, Formulas::inputs, s);
+          return;
+        }
+      }
       draw(made, random[i], s);
       write_step(*step, i, s);
     });
@@ -849,7 +1081,7 @@ class Functions {
   }
   static int add_chosen(const void* problem, const double* x, double /*t*/,
                         const popflow_training_step* step, std::size_t count,
-                        const std::size_t* which, const double* weights, double* out) {
+                        const std::size_t* which, const double* weights, double* out) noexcept {
     const Made& made = of(problem);
     add_each(made, x, count, weights, out, [&](std::size_t i, double* s) {
       std::copy_n(row_of(made, which[i]), Formulas::inputs, s);
@@ -859,14 +1091,15 @@ class Functions {
   }
 
   static int add_samples(const void* problem, const double* x, double /*t*/, std::size_t count,
-                         const popflow_random* random, const double* weights, double* out) {
+                         const popflow_random* random, const double* weights,
+                         double* out) noexcept {
     const Made& made = of(problem);
     add_each(made, x, count, weights, out,
              [&](std::size_t i, double* s) { draw(made, random[i], s); });
     return 0;
   }
 
-  static int covariance(const void* problem, const double* x, double* c) {
+  static int covariance(const void* problem, const double* x, double* c) noexcept {
     const Made& made = of(problem);
     std::vector<double> mean(n + 1);
     std::vector<double> value(n + 1);
@@ -880,7 +1113,7 @@ class Functions {
       });
       for (std::size_t i = 0; i < n; ++i) value[i] -= mean[i];
       for (std::size_t i = 0; i < n; ++i) {
-        const double scaled = made.chance[sample] * value[i];
+        const double scaled = chance_of(made, sample) * value[i];
         for (std::size_t j = 0; j <= i; ++j) c[i * n + j] += scaled * value[j];
       }
     }
@@ -889,7 +1122,7 @@ class Functions {
     return 0;
   }
 
-  static int noise(const void* problem, const double* x, double* c) {
+  static int noise(const void* problem, const double* x, double* c) noexcept {
     constexpr std::size_t columns = Formulas::noise_columns;
     if constexpr (columns == 0) {
       Formulas::noise(of(problem).p.data(), x, c);
@@ -906,46 +1139,51 @@ class Functions {
     return 0;
   }
   static int passages(const void* problem, std::size_t which, const double* x, double /*t*/,
-                      double* values) {
-    const auto l = losses<Formulas::passages_need_loss, Formulas::passages_need_means>(problem, x);
-    std::vector<double> all(Formulas::passing);
-    Formulas::pass(of(problem).p.data(), x, l.at, all.data());
+                      double* values) noexcept {
+    std::vector<double>& all = known_at(of(problem), x).passed;
+    if (all.empty()) {
+      const auto l =
+          losses<Formulas::passages_need_loss, Formulas::passages_need_means>(problem, x);
+      all.resize(Formulas::passing);
+      Formulas::pass(of(problem).p.data(), x, l.at, all.data());
+    }
     std::copy(all.begin() + static_cast<std::ptrdiff_t>(Formulas::passage_begin[which]),
               all.begin() + static_cast<std::ptrdiff_t>(Formulas::passage_begin[which + 1]),
               values);
     return 0;
   }
-  static int finals(const void* problem, const double* x, double /*t*/, double* values) {
+  static int finals(const void* problem, const double* x, double /*t*/, double* values) noexcept {
     const auto l = losses<Formulas::ends_need_loss, Formulas::ends_need_means>(problem, x);
     Formulas::finish(of(problem).p.data(), x, l.at, values);
     return 0;
   }
-  static int outcome(const void* problem, const double* x, double /*t*/, std::size_t* which) {
+  static int outcome(const void* problem, const double* x, double /*t*/,
+                     std::size_t* which) noexcept {
     const auto l = losses<Formulas::ends_need_loss, Formulas::ends_need_means>(problem, x);
     double holds[Formulas::outcomes + 1];
-    Formulas::turn_out(of(problem).p.data(), x, l.at, holds);
+    Formulas::outcome_holds(of(problem).p.data(), x, l.at, holds);
     for (*which = 0; *which < Formulas::outcomes; ++*which)
       if (holds[*which] != 0) break;
     return 0;
   }
-  static int solution(const void* problem, double t, double* x) {
+  static int solution(const void* problem, double t, double* x) noexcept {
     Formulas::solve(of(problem).p.data(), &t, x);
     return 0;
   }
-  static int precondition(const void* problem, const double* x, double* v) {
+  static int precondition(const void* problem, const double* x, double* v) noexcept {
     double* const out = scratch(n + 1);
     Formulas::precondition(of(problem).p.data(), x, v, out);
     std::copy_n(out, n, v);
     return 0;
   }
-  static int project_noise(const void* problem, const double* x, double* v) {
+  static int project_noise(const void* problem, const double* x, double* v) noexcept {
     double* const out = scratch(n + 1);
     Formulas::project(of(problem).p.data(), x, v, out);
     std::copy_n(out, n, v);
     return 0;
   }
 
-  static int jacobian(const void* problem, const double* x, double* j) {
+  static int jacobian(const void* problem, const double* x, double* j) noexcept {
     const Made& made = of(problem);
     if constexpr (Formulas::nodes == 0) {
       Formulas::jacobian(made.p.data(), x, static_cast<const double*>(nullptr), j);
@@ -953,8 +1191,8 @@ class Functions {
       std::vector<double> value(n * n);
       std::fill_n(j, n * n, 0.0);
       for (std::size_t node = 0; node < Formulas::nodes; ++node) {
-        Formulas::jacobian(made.p.data(), x, made.node() + node * Formulas::inputs, value.data());
-        for (std::size_t i = 0; i < n * n; ++i) j[i] += made.weight[node] * value[i];
+        Formulas::jacobian(made.p.data(), x, made.node() + node * kRow, value.data());
+        for (std::size_t i = 0; i < n * n; ++i) j[i] += weight_of(made, node) * value[i];
       }
     }
     return 0;

@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "popflow/lanes.hpp"
+#include "popflow/lane_formula.hpp"
 #include "popflow/math.hpp"
 #include "popflow/widest.hpp"
 

@@ -60,12 +60,14 @@ struct OtherWord {
 struct Parameter {
   std::string name;  ///< the long option, without dashes
   Kind kind = Kind::real;
-  std::string default_text;               ///< in the user's syntax; empty: no default
-  std::string meaning;                    ///< sentence fragment
-  std::string symbol = {};                ///< symbol in the papers, if any
-  Range range = {};                       ///< for integer, real and reals
-  std::vector<std::string> words = {};    ///< for words: the allowed values
-  std::string default_note = {};          ///< shown as the default in help if default_text is empty
+  std::string default_text;             ///< in the user's syntax; empty: no default
+  std::string meaning;                  ///< sentence fragment
+  std::string symbol = {};              ///< symbol in the papers, if any
+  Range range = {};                     ///< for integer, real and reals
+  std::vector<std::string> words = {};  ///< for words: the allowed values
+  /// Shown as the default in help if default_text is empty. Beside a default_text: the default of
+  /// runs with noise and of comparisons (options/run_config.cpp).
+  std::string default_note = {};
   char letter = 0;                        ///< one-letter form of the option, if any
   std::vector<std::string> modes = {};    ///< modes in which it has an effect; empty: all
   std::vector<std::string> methods = {};  ///< methods with which it has an effect; empty: all

@@ -9,8 +9,10 @@
  *
  * A state is an array of doubles: the fields of the description, one after the other, row-major.
  * Functions return 0 if they succeed and any other number if they fail. No exception and no
- * longjmp may leave a function. Functions are called from several threads at once, so they must
- * not change the problem.
+ * longjmp may leave a function: the program has a C++ runtime of its own, which aborts when that of
+ * a plug-in unwinds it. Functions in C++ are therefore noexcept; popflow/plugin.hpp makes them of
+ * functions that throw. Functions are called from several threads at once, so they must not change
+ * the problem.
  *
  * Plug-ins must be compiled without -ffast-math, which changes the arithmetic of the whole program;
  * with -ffp-contract=off they give the same bits on every machine. */
@@ -19,7 +21,10 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+#define POPFLOW_NOEXCEPT noexcept
 extern "C" {
+#else
+#define POPFLOW_NOEXCEPT
 #endif
 
 /* Version of this interface. Tables of version 1, which end before "finals", are served, too;
@@ -32,9 +37,9 @@ extern "C" {
 /* Random numbers of one sample. They depend on the seed, the run and the sample only. */
 typedef struct popflow_random {
   void* stream;
-  uint64_t (*word)(void* stream);  /* 64 random bits */
-  double (*uniform)(void* stream); /* uniform on the open interval (0, 1) */
-  double (*normal)(void* stream);  /* standard normal */
+  uint64_t (*word)(void* stream) POPFLOW_NOEXCEPT;  /* 64 random bits */
+  double (*uniform)(void* stream) POPFLOW_NOEXCEPT; /* uniform on the open interval (0, 1) */
+  double (*normal)(void* stream) POPFLOW_NOEXCEPT;  /* standard normal */
 } popflow_random;
 
 /* Step of training to which samples belong. The step number is 0, the rate 0 and the batch size 1
@@ -78,45 +83,48 @@ typedef struct popflow_table {
 
   /* Makes a problem; returns NULL if it refuses the parameters, and writes a sentence for the user
    * to `message`, which has room for `room` bytes. */
-  void* (*create)(const popflow_request* request, char* message, size_t room);
-  void (*destroy)(void* problem);
+  void* (*create)(const popflow_request* request, char* message, size_t room) POPFLOW_NOEXCEPT;
+  void (*destroy)(void* problem) POPFLOW_NOEXCEPT;
   /* Writes the start. */
-  int (*start)(const void* problem, double* x);
+  int (*start)(const void* problem, double* x) POPFLOW_NOEXCEPT;
   /* Writes dx/dt. */
-  int (*rate)(const void* problem, const double* x, double t, double* dxdt);
+  int (*rate)(const void* problem, const double* x, double t, double* dxdt) POPFLOW_NOEXCEPT;
 
   /* The loss: dx/dt = -grad loss, or -M grad loss with `precondition`. */
-  int (*loss)(const void* problem, const double* x, double t, double* value);
+  int (*loss)(const void* problem, const double* x, double t, double* value) POPFLOW_NOEXCEPT;
   /* Applies M(x) to v in place. */
-  int (*precondition)(const void* problem, const double* x, double* v);
+  int (*precondition)(const void* problem, const double* x, double* v) POPFLOW_NOEXCEPT;
   /* Writes the values of observables, then of invariants. */
-  int (*observe)(const void* problem, const double* x, double t, double* values);
+  int (*observe)(const void* problem, const double* x, double t, double* values) POPFLOW_NOEXCEPT;
   /* Writes functions whose first upward zero crossings are the events. */
-  int (*events)(const void* problem, const double* x, double t, double* values);
+  int (*events)(const void* problem, const double* x, double t, double* values) POPFLOW_NOEXCEPT;
   /* Writes the functions of passage number `which`, one for each item. */
-  int (*passages)(const void* problem, size_t which, const double* x, double t, double* values);
+  int (*passages)(const void* problem, size_t which, const double* x, double t, double* values)
+      POPFLOW_NOEXCEPT;
   /* Writes derived field number `which`. */
-  int (*derived)(const void* problem, size_t which, const double* x, double t, double* values);
+  int (*derived)(const void* problem, size_t which, const double* x, double t, double* values)
+      POPFLOW_NOEXCEPT;
   /* Writes the values of all constants. */
-  int (*constants)(const void* problem, double* values);
+  int (*constants)(const void* problem, double* values) POPFLOW_NOEXCEPT;
   /* Writes array number `which` of the problem. */
-  int (*array)(const void* problem, size_t which, double* values);
+  int (*array)(const void* problem, size_t which, double* values) POPFLOW_NOEXCEPT;
   /* Writes d(dx_i/dt)/dx_j, row-major; for rates that do not depend on t. */
-  int (*jacobian)(const void* problem, const double* x, double* j);
+  int (*jacobian)(const void* problem, const double* x, double* j) POPFLOW_NOEXCEPT;
   /* Writes the exact state at time t of a run from the start. */
-  int (*solution)(const void* problem, double t, double* x);
+  int (*solution)(const void* problem, double t, double* x) POPFLOW_NOEXCEPT;
   /* Adds sum_i weights[i] v_i to `out`, where v_i is minus the gradient of the loss of sample i.
    * The mean of v_i must be the rate. Sample i is drawn from random[i]. `out` does not overlap x.
    */
   int (*add_samples)(const void* problem, const double* x, double t, size_t count,
-                     const popflow_random* random, const double* weights, double* out);
+                     const popflow_random* random, const double* weights, double* out)
+      POPFLOW_NOEXCEPT;
   /* Writes the covariance of v_i, row-major. */
-  int (*covariance)(const void* problem, const double* x, double* c);
+  int (*covariance)(const void* problem, const double* x, double* c) POPFLOW_NOEXCEPT;
 
   /* Lanes: the parameters that formulas know of a problem, as many as the description's
    * "lane_parameters", and the formulas. They must agree with the functions above to rounding, and
    * must not depend on t. */
-  int (*lane_parameters)(const void* problem, double* values);
+  int (*lane_parameters)(const void* problem, double* values) POPFLOW_NOEXCEPT;
   popflow_lane_formula lane_rate;
   popflow_lane_formula lane_events;
   popflow_lane_formula lane_passages;
@@ -125,21 +133,22 @@ typedef struct popflow_table {
   /* Since version 2. */
 
   /* Writes final values: scalars of a run's last state. */
-  int (*finals)(const void* problem, const double* x, double t, double* values);
+  int (*finals)(const void* problem, const double* x, double t, double* values) POPFLOW_NOEXCEPT;
   /* Writes the place of the outcome in the description's list; its length: undecided. */
-  int (*outcome)(const void* problem, const double* x, double t, size_t* which);
+  int (*outcome)(const void* problem, const double* x, double t, size_t* which) POPFLOW_NOEXCEPT;
   /* Projects noise at x onto the directions in which it may act, in place. */
-  int (*project_noise)(const void* problem, const double* x, double* v);
+  int (*project_noise)(const void* problem, const double* x, double* v) POPFLOW_NOEXCEPT;
   /* Like add_samples, for samples that depend on the step of training. Used in its place. */
   int (*add_training_samples)(const void* problem, const double* x, double t,
                               const popflow_training_step* step, size_t count,
-                              const popflow_random* random, const double* weights, double* out);
+                              const popflow_random* random, const double* weights, double* out)
+      POPFLOW_NOEXCEPT;
   /* Adds sum_i weights[i] v_i to `out` for the samples which[i] of a finite set, whose size is the
    * description's "samples". Needed for "sampling": "epochs", where training visits every sample
    * once in each pass. */
   int (*add_chosen)(const void* problem, const double* x, double t,
                     const popflow_training_step* step, size_t count, const size_t* which,
-                    const double* weights, double* out);
+                    const double* weights, double* out) POPFLOW_NOEXCEPT;
   /* Table of the system that noise and sampled training move, if its state is another; the
    * description's "training" describes that state. A null pointer stands for this table. */
   const struct popflow_table* training;

@@ -2,13 +2,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
+#include "popflow/table_row.hpp"
 #include "popflow/workers.hpp"
 
 namespace popflow {
+
+struct SdeMethod;
+const SdeMethod& sde_method(std::string_view name);
+struct NoiseKind;
+const NoiseKind& noise_kind(std::string_view name);
 
 /// Population flow with Gaussian noise that mimics minibatches, in the Ito sense:
 ///
@@ -35,12 +41,12 @@ namespace popflow {
 class SdeDriver : public Driver {
  public:
   struct Options {
-    std::string method = "euler_maruyama";
+    TableRow<SdeMethod, sde_method> method = "euler_maruyama";
     double learning_rate = 0.01;
     std::int64_t batch_size = 128;
     double dt = 0.001;
-    std::string noise = "batch";  ///< batch, diagonal, isotropic
-    double noise_scale = 1;       ///< isotropic: C = noise_scale^2 I
+    TableRow<NoiseKind, noise_kind> noise = "batch";
+    double noise_scale = 1;  ///< isotropic: C = noise_scale^2 I
     std::int64_t noise_samples = 128;
     std::int64_t modified_equation = 1;
     std::uint64_t seed = 1;

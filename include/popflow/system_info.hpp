@@ -45,7 +45,7 @@ struct ObservableInfo {
 struct EventInfo {
   std::string name;
   std::string meaning;
-  std::string after = {};  ///< detected only after this event
+  std::string after = {};  ///< event that must happen first, or lie before the watch for it
   /// For an extremum, the height by which it must stand out. Its function crosses zero upwards at
   /// minima of its height (Events::event_height), and the event is the lowest minimum once the
   /// height has risen from there by this much. 0: the first crossing is the event.

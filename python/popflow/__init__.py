@@ -18,19 +18,19 @@ from . import accessors as _accessors  # registers .popflow and .time_of
 from .axes import linear, logarithmic, sampled
 from .commands import compare, compare_trajectories, merge, plan, resume, run, sweep, verify
 from .errors import (
-                     Diverged,
-                     Error,
-                     InputError,
-                     Interrupted,
-                     LimitReached,
-                     NoProgram,
-                     OutputError,
-                     UsageError,
+    Diverged,
+    Error,
+    InputError,
+    Interrupted,
+    LimitReached,
+    NoProgram,
+    OutputError,
+    UsageError,
 )
 from .executable import program
 from .figure import figure
-from .files import open_file as open
 from .folder import folder
+from .opening import open_file as open
 from .phases import phases
 from .systems import Systems as _Systems
 from .version import __version__

@@ -12,7 +12,8 @@ import xarray
 
 from . import executable
 from .errors import InputError
-from .files import decoded, open_file
+from .files import decoded, with_words
+from .opening import open_file
 
 
 @xarray.register_dataset_accessor("popflow")
@@ -62,6 +63,11 @@ class File:
         if "flag_meanings" not in self._data[name].attrs:
             raise InputError(f"the numbers of {name} stand for no words.")
         return decoded(self._data[name])
+
+    def decode(self) -> xarray.Dataset:
+        """Returns the dataset with words in place of numbers, also if xarray itself opened it:
+        tokens along axes, outcomes and statuses in variables."""
+        return with_words(self._data)
 
     def info(self, *options: str) -> str:
         """Returns the page of `popflow info` about the file."""

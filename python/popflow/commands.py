@@ -15,8 +15,8 @@ import xarray
 from . import executable
 from .axes import axes
 from .errors import UsageError
-from .files import open_file
 from .folder import place
+from .opening import open_file
 from .own_problem import kept_beside
 from .problem import Problem, as_file
 from .trajectories import Trajectory, as_files

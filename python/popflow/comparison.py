@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import h5py
@@ -10,15 +9,16 @@ import numpy as np
 import xarray
 
 from .errors import InputError
-from .files import open_file
+from .files import open_dataset
 from .missing import attribute_error
+from .result import Result
 
 # Names of the questions in the printed table.
 QUESTIONS = {"range": "mean", "depth": "geometric mean", "share": "share of runs",
              "time": "median time"}
 
 
-class Comparison(xarray.Dataset):
+class Comparison(Result):
     """Dataset of a comparison's statistics, with `verdicts`; it prints as the table of verdicts."""
 
     __slots__ = ()
@@ -31,17 +31,18 @@ class Comparison(xarray.Dataset):
         event, or an `item` of a passage). `verdict` is agree, differ, undecided, or empty if the
         pair has none. `reason` says why a verdict is undecided, and is none otherwise. Reasons are
         few_runs, margin (the interval crosses the margin), skewness (Gaussian data would allow a
-        decision), no_scatter (a few runs all have the same value), many_tests and incomplete (runs
-        ended early).
+        decision), no_scatter (a few runs all have the same value), many_tests, incomplete (runs
+        ended early) and beyond_end (too many runs have not had the event by the end). `diverging`
+        is the reason of a *differ* that stands for different shares of diverging runs.
         `difference` is the difference of the pair's two rungs with its interval, `margin` its
         equivalence margin.
         """
-        file = open_file(self.attrs["path"])
+        file = open_dataset(self.attrs["path"])
         if f"{self.attrs['group']}/verdicts" not in every_group(self.attrs["path"]):
             raise InputError(f"{self.attrs['path']} has no table of verdicts: an older version "
                              "wrote it, or it compares several learning rates, each in a group of "
                              "its own.")
-        table = open_file(self.attrs["path"], f"{self.attrs['group']}/verdicts")
+        table = open_dataset(self.attrs["path"], f"{self.attrs['group']}/verdicts")
         for name in ("question", "subject", "verdict", "reason"):
             if name in table:  # older files have no reasons
                 table[name] = table.popflow.words(name)
@@ -49,15 +50,10 @@ class Comparison(xarray.Dataset):
         return table.assign_coords(pair=[f"{second}-{first}" for second, first in ends])
 
     def __repr__(self) -> str:
-        if not {"rung", "pair", "time"} <= set(self.dims):  # a selected part has no table
-            return super().__repr__()
         try:
             return shown(self.verdicts)
         except (InputError, OSError, KeyError):
             return super().__repr__()
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def every_group(path: str) -> list[str]:
@@ -94,7 +90,7 @@ def cell(one: xarray.Dataset) -> str:
     middle, low, high = (float(one[f"difference{end}"]) for end in ("", "_low", "_high"))
     if not np.isfinite(middle):
         return verdict
-    unit: dict[str, Any] = {"share": (0.01, " points"), "depth": (1, " times")}
+    unit: dict[str, Any] = {"share": (0.01, "% of runs"), "depth": (1, " times")}
     scale, named = unit.get(str(one.question.values), (1, ""))
     return f"{verdict}: {middle / scale:.2g} [{low / scale:.2g}, {high / scale:.2g}]{named}"
 

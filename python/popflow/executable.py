@@ -32,7 +32,7 @@ def program() -> str:
     The environment variable POPFLOW has priority, then the package's own program (installed with
     the package or built in its checkout), then the first `popflow` in PATH.
     """
-    path = named() or own() or shutil.which("popflow")
+    path = named() or own() or in_path("popflow")
     if path is None:
         raise errors.NoProgram(
             "the program popflow was not found. `pip install .` in a checkout builds it; or build "
@@ -46,26 +46,37 @@ def named() -> str | None:
     path = os.environ.get("POPFLOW")
     if not path:
         return None
-    found = shutil.which(path)
+    found = in_path(path)
     if found is None:
         raise errors.NoProgram(f"POPFLOW names {path}, which is no program")
     return os.path.abspath(found)
 
 
+def in_path(name: str) -> str | None:
+    """Returns the path of a program, looked up in the absolute folders of PATH: the current folder,
+    which an empty entry means, holds no programs that the user asked for."""
+    folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
 def own() -> str | None:
-    """Returns the program in this package or in the build folder of its checkout, or None."""
-    here = Path(__file__).resolve().parent
-    places = (here / "bin" / "popflow", here.parents[1] / "build" / "release" / "popflow")
-    return next((str(path) for path in places if path.is_file()), None)
+    """Returns the program in the build folder of this package's checkout, or that of the folder
+    `bin` under which the package was installed; None if there is none."""
+    around = Path(__file__).resolve().parents[1:]
+    places = [around[1] / "build" / "release" / "popflow",
+              # The prefix is the folder of packages (pip install --target) or lies up to three
+              # folders above, as in lib/python3.11/site-packages.
+              *(prefix / "bin" / "popflow" for prefix in around[:4])]
+    return next((str(path) for path in places if is_elf(path)), None)
 
 
-def main() -> None:
-    """Runs the program in place of Python: the script `popflow` of an installed package."""
-    path = own()
-    if path is None:
-        raise errors.NoProgram("this package came without its program")
-    os.environ.setdefault("POPFLOW_PYTHON", sys.executable)  # figures are drawn by this Python
-    os.execv(path, [path, *sys.argv[1:]])
+def is_elf(path: Path) -> bool:
+    """Returns whether the file is a compiled program."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 @functools.cache

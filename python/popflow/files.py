@@ -23,19 +23,11 @@ def require_own(file: h5py.File, path: str | os.PathLike[str]) -> None:
         raise InputError(f"the file '{path}' was not written by popflow")
 
 
-def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
-    """Opens a file, or the group of this name, as a dataset that is read lazily.
-
-    Without a group, the dataset of a comparison holds the statistics over its rungs; the dataset of
-    a run or a sweep holds its root group. Words and tokens are labels of coordinates. The path is
-    in `.attrs`; `.popflow` and `.time_of` give access to the rest of the file. Raises
-    FileNotFoundError, InputError if the file is not HDF5 or not popflow's, and KeyError if the
-    group does not exist.
-    """
+def open_dataset(path: str | os.PathLike[str], group: str | None = None) -> xarray.Dataset:
+    """Opens a file, or the group of this name, as a plain dataset; see opening.open_file()."""
     path = Path(path).absolute()
     with opened_hdf5(path) as file:
         require_own(file, path)
-        is_sweep = "sweep" in file
         if group is None:
             whole = "time" not in file and "sweep" not in file
             group = "comparison" if whole and "comparison" in file else ""
@@ -53,14 +45,13 @@ def open_file(path: str | os.PathLike[str], group: str | None = None) -> xarray.
     # Parameters that change together along one axis are coordinates of that axis.
     data = data.set_coords([name for name, values in data.items() if "option" in values.attrs])
     coordinates.update({name: data[name] for name in data.coords if name not in coordinates})
-    data = data.assign_coords({name: labelled(values) for name, values in coordinates.items()})
+    # Variables alone: arrays would bring along the numbers of other coordinates.
+    data = data.assign_coords({name: labelled(values).variable
+                               for name, values in coordinates.items()})
+    for values in data.data_vars.values():
+        if "flag_meanings" in values.attrs:
+            values.attrs["units"] = key_of_flags(values)  # which plots show
     data.attrs["path"] = str(path)
-    if group and group.split("/")[-1] == "comparison":
-        from .comparison import Comparison
-        data = Comparison(data, attrs=data.attrs)
-    elif not group and is_sweep:
-        from .sweep_result import Sweep
-        data = Sweep(data, attrs=data.attrs)
     data.set_close(opened.close)
     return data
 
@@ -102,16 +93,41 @@ def outer_coordinates(path: Path, group: str, data: xarray.Dataset) -> dict:
 def labelled(variable: xarray.DataArray) -> xarray.DataArray:
     """Returns the variable with words in place of numbers: meanings of flags, tokens of a text."""
     if "labels" in variable.attrs:
-        return variable.copy(data=variable.attrs["labels"].split(" "))
+        variable = variable.copy(data=variable.attrs["labels"].split(" "))
+        variable.encoding = {}  # of the numbers
+        return variable
     return decoded(variable) if "flag_meanings" in variable.attrs else variable
+
+
+def flags(variable: xarray.DataArray) -> list[tuple[int, str]]:
+    """Returns the numbers of a variable that stand for words, and the words."""
+    words = variable.attrs["flag_meanings"].split()
+    numbers = np.atleast_1d(variable.attrs.get("flag_values", range(len(words))))
+    return [(int(number), word) for number, word in zip(numbers, words)]
+
+
+def key_of_flags(variable: xarray.DataArray) -> str:
+    """Returns the words of a variable's numbers: "0 undecided, 1 global, 2 local"."""
+    return ", ".join(f"{number} {word}" for number, word in flags(variable))
 
 
 def decoded(variable: xarray.DataArray) -> xarray.DataArray:
     """Returns the words that a variable's numbers stand for; "" where a number has none."""
-    words = variable.attrs["flag_meanings"].split()
-    flags = np.atleast_1d(variable.attrs.get("flag_values", range(len(words))))
-    numbers = variable.values
-    result = variable.copy(data=np.select([numbers == flag for flag in flags], words, ""))
+    known = flags(variable)
+    result = variable.copy(data=np.select([variable.values == number for number, _ in known],
+                                          [word for _, word in known], ""))
+    result.encoding = {}  # of the numbers
     result.attrs = {name: value for name, value in variable.attrs.items()
                     if not name.startswith("flag_")}
+    if result.attrs.get("units") == key_of_flags(variable):
+        result.attrs["units"] = "1"
     return result
+
+
+def with_words(data: xarray.Dataset) -> xarray.Dataset:
+    """Returns the dataset with words in place of numbers, on axes and in variables."""
+    words = {name: labelled(data[name]).variable for name, values in data.variables.items()
+             if {"labels", "flag_meanings"} & set(values.attrs)}
+    return data.assign_coords({name: values for name, values in words.items()
+                               if name in data.coords}).assign(
+        {name: values for name, values in words.items() if name not in data.coords})

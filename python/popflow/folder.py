@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import UsageError
+from .errors import OutputError, UsageError
 from .own_problem import path_beside
+from .private import require_private
 from .writing import blamed_on
 
 _folder: Path | None = None
+_is_own = False  # whether this module made the folder
 _choosing = threading.Lock()
 
 
@@ -23,16 +25,23 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
     """Returns the folder for files without a name; with `path`, sets the folder first.
 
     Without a set folder, the first such file creates one in the system's temporary directory and
-    prints its path; the folder is not deleted.
+    prints its path; the folder is not deleted. That folder is private (mode 700), and refused if
+    other users can replace it.
     """
-    global _folder
+    global _folder, _is_own
     with _choosing:
         if path is not None:
-            _folder = Path(path).absolute()
+            _folder, _is_own = Path(path).absolute(), False
             _folder.mkdir(parents=True, exist_ok=True)
-        elif _folder is None:
-            _folder = Path(tempfile.mkdtemp(prefix="popflow-"))
+        elif _folder is None or (_is_own and not _folder.exists()):
+            _folder, _is_own = Path(tempfile.mkdtemp(prefix="popflow-")), True
             print(f"popflow: output files without a name are stored in {_folder}", file=sys.stderr)
+        if _is_own:
+            try:
+                require_private(_folder)
+            except OutputError as problem:
+                raise OutputError(f"{problem}; set TMPDIR to another folder, or choose one by "
+                                  "popflow.folder(path)") from None
         return _folder
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray
 
 from .errors import InputError
-from .files import open_file
+from .opening import open_file
 from .words import word
 
 SAME_TIME = 1e-9

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 import xarray
 
 from .errors import UsageError
+from .real_arrays import decoded, real_array
 from .writing import beside, blamed_on
 
 Problem = str | os.PathLike[str] | Mapping[str, Any] | xarray.Dataset
@@ -54,11 +54,13 @@ def write_problem(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, A
 
 def image(path: Path, arrays: Mapping[Any, Any], options: Mapping[str, Any]) -> bytes:
     """Returns the file's bytes, made in memory: HDF5 reports a full disk unclearly."""
+    if isinstance(arrays, xarray.Dataset):
+        arrays = decoded(arrays)
     # HDF5 identifies files in memory by their names.
     with h5py.File(beside(path, "image"), "w", driver="core", backing_store=False) as file:
         for name, values in arrays.items():
             if name not in ATTRIBUTES:
-                file[named_array(name)] = numbers(name, values)
+                file[named_array(name)] = real_array(f"problem[{name!r}]", values)
         for name in ATTRIBUTES:
             value = {**options, **getattr(arrays, "attrs", {}), **arrays}.get(name)
             if value is not None:
@@ -71,19 +73,6 @@ def named_array(name: Any) -> str:
     if isinstance(name, str):
         return name
     raise UsageError(f"problem has the key {name!r}; its keys must be text, the names of arrays")
-
-
-def numbers(name: Any, values: Any) -> np.ndarray:
-    """Returns the value as an array; raises UsageError unless it holds real numbers."""
-    try:
-        array = np.asarray(values)
-    except ValueError as ragged:  # before NumPy 1.24: an array of lists
-        raise UsageError(f"problem[{name!r}] is not an array: its rows have different lengths"
-                         ) from ragged
-    if array.dtype.kind not in "biuf":
-        raise UsageError(f"problem[{name!r}] holds {array.dtype.name} values; it must be an array "
-                         "of real numbers, its rows equally long")
-    return array
 
 
 def whole(name: str, value: Any) -> int:

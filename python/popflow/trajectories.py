@@ -14,6 +14,7 @@ import numpy as np
 import xarray
 
 from .errors import UsageError
+from .real_arrays import decoded, real_array
 
 Trajectory = str | os.PathLike[str] | Mapping[str, Any] | xarray.Dataset
 
@@ -58,6 +59,8 @@ def as_file(name: str, of: Trajectory, path: Path) -> Path:
     with h5py.File(path, "w") as file:
         for variable, array in arrays(name, of).items():
             file[variable] = array
+            if units := getattr(of[variable], "attrs", {}).get("units"):
+                file[variable].attrs["units"] = units  # the program refuses durations
         attributes = of.attrs if isinstance(of, xarray.Dataset) else of
         if (value := attributes.get("deterministic")) is not None:
             file.attrs["deterministic"] = int(value)
@@ -70,8 +73,11 @@ def arrays(name: str, of: Mapping[str, Any] | xarray.Dataset) -> dict[str, np.nd
         return {variable: numbers(name, variable, values) for variable, values in of.items()
                 if variable != "deterministic"}
     found = {}
+    of = decoded(of)
     for variable in map(str, of.variables):
         array = of[variable]
+        if variable in AXES:
+            numbers(name, variable, array.values)
         # Files of popflow also hold fields and problems, which are left out.
         if array.dtype.kind not in "biuf" or not set(map(str, array.dims)) <= {"run", *AXES}:
             continue
@@ -81,15 +87,7 @@ def arrays(name: str, of: Mapping[str, Any] | xarray.Dataset) -> dict[str, np.nd
 
 
 def numbers(name: str, variable: Any, values: Any) -> np.ndarray:
-    where = f"trajectories[{name!r}][{variable!r}]"
     if not isinstance(variable, str):
         raise UsageError(f"trajectories[{name!r}] has the key {variable!r}; its keys are names of "
                          "observables, and 'time'")
-    try:
-        array = np.asarray(values)
-    except ValueError as ragged:  # before NumPy 1.24: an array of lists
-        raise UsageError(f"{where} is not an array: its rows have different lengths") from ragged
-    if array.dtype.kind not in "biuf":
-        raise UsageError(f"{where} holds {array.dtype.name} values; it must be an array of real "
-                         "numbers along (run, time), its rows equally long")
-    return array
+    return real_array(f"trajectories[{name!r}][{variable!r}]", values, " along (run, time)")

@@ -69,11 +69,16 @@ Screen screen_for(const Program& program, const Parameters& options) {
     return options.find(name) != nullptr && options.flag(name);
   };
   const bool shown = asked_for("dry-run") || asked_for("json");
-  return Screen::standard(program.name, options.flag("quiet") && !shown,
-                          progress == "always"  ? Screen::Progress::always
-                          : progress == "never" ? Screen::Progress::never
-                          : progress == "json"  ? Screen::Progress::json
-                                                : Screen::Progress::automatic);
+  Screen screen = Screen::standard(program.name, options.flag("quiet") && !shown,
+                                   progress == "always"  ? Screen::Progress::always
+                                   : progress == "never" ? Screen::Progress::never
+                                   : progress == "json"  ? Screen::Progress::json
+                                                         : Screen::Progress::automatic);
+  if (asked_for("plot"))
+    screen.draw_by([&program](const std::string& path) {
+      return picture(DataFile(path), {}, program.catalogue, Look::of_standard_output());
+    });
+  return screen;
 }
 
 /// Makes the screen of a command that shares its work among ranks: only the first rank prints.
@@ -366,7 +371,7 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
                 .force = options.flag("force"),
                 .allow_missing = options.flag("allow-missing"),
                 .command_line = as_typed(program, "merge", args)},
-               with_described(program.catalogue, words.positional), screen);
+               with_described(program.catalogue, {words.positional.front()}), screen);
 }
 
 }  // namespace
@@ -396,7 +401,7 @@ const std::vector<Command>& commands() {
        "to decide).",
        true, false, compare_options(), compare_rungs},
       {"sweep", "NAME --over AXIS ... [options]",
-       "run many cells (parameters, starts, seeds) in parallel, into one labelled file",
+       "run many cells (parameters, starts, seeds) into one file",
        "Runs system NAME at all combinations of the axes' values, on all cores, and writes one "
        "file whose dimensions are the axes. 'info FILE --cell A=VALUE,...' prints the command "
        "'run' that gives the numbers of a cell. 'resume FILE' continues an interrupted sweep.",

@@ -2,7 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/system_page.hpp"
-#include "popflow/version.hpp"
+#include "machine/this_build.hpp"
 #include "text/text.hpp"
 
 namespace popflow::cli {
@@ -100,7 +100,7 @@ std::string exit_section() {
 
 std::string manual_page(const Catalogue& catalogue) {
   const std::string& name = catalogue.rows().front().info().name;
-  return ".TH POPFLOW 1 \"\" \"popflow " + roff(version) + "\" \"User Commands\"\n" +
+  return ".TH POPFLOW 1 \"\" \"popflow " + roff(this_build().version) + "\" \"User Commands\"\n" +
          section("NAME") + "popflow \\- population dynamics of transformer training\n" +
          section("SYNOPSIS") + ".B popflow\n.I command\n[options]\n" + section("DESCRIPTION") +
          roff(

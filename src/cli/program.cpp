@@ -18,9 +18,9 @@
 #include "cli/help.hpp"
 #include "cli/plugins.hpp"
 #include "engine/ranks.hpp"
-#include "heap.hpp"
+#include "machine/heap.hpp"
+#include "machine/this_build.hpp"
 #include "options/description.hpp"
-#include "popflow/version.hpp"
 #include "text/screen.hpp"
 #include "text/utf8.hpp"
 
@@ -69,7 +69,7 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words)
     return ExitCode::success;
   }
   if (first == "--version") {
-    std::cout << program.name << " " << version << '\n';
+    std::cout << program.name << " " << this_build().version << '\n';
     return ExitCode::success;
   }
   if (first.starts_with('-')) {

@@ -21,15 +21,15 @@
 #include "engine/status.hpp"
 #include "file/axes.hpp"
 #include "file/output.hpp"
+#include "flow/start_state.hpp"
 #include "options/input_files.hpp"
-#include "plot/picture.hpp"
+#include "options/rung_words.hpp"
 #include "popflow/memory.hpp"
 #include "run/continued_runs.hpp"
 #include "run/cost.hpp"
 #include "run/ensemble.hpp"
 #include "run/last_state.hpp"
 #include "run/resume_config.hpp"
-#include "start_state.hpp"
 #include "text/screen.hpp"
 #include "text/text.hpp"
 
@@ -86,7 +86,7 @@ struct ComparisonPlan {
   [[nodiscard]] std::size_t runs() const {
     std::size_t all = 0;
     for (const Ladder& ladder : ladders)
-      for (const Rung& rung : ladder.rungs) all += rung.experiment->plan.runs;
+      for (const Rung& rung : ladder.rungs) all += rung.experiment->plan.ensemble.runs;
     return all;
   }
   [[nodiscard]] GroupSpec layout() const;
@@ -128,7 +128,7 @@ std::vector<Trajectories> ComparisonPlan::given_rungs(RunConfig& config, const S
   require_different_words(files);
   for (const FinishedFile& file : files) {
     require_free_word(file);
-    if (own_rung(system, file.word) != nullptr)
+    if (rung_model(file.word, system))
       throw UsageError("--from names " + file.path + " " + file.word + ", but " + system.name +
                        " has a rung of this name; choose another name");
     given.push_back(
@@ -270,10 +270,10 @@ std::string states_note(const std::vector<Ladder>& ladders, double bytes) {
   bool all = false;
   for (const Ladder& ladder : ladders)
     for (const Rung& rung : ladder.rungs) {
-      if (rung.experiment->plan.states_were_cut &&
+      if (rung.experiment->plan.output.states_were_cut &&
           std::find(cut.begin(), cut.end(), rung.word) == cut.end())
         cut.push_back(rung.word);
-      all = all || rung.experiment->plan.states == StateSaves::all;
+      all = all || rung.experiment->plan.output.states == StateSaves::all;
     }
   if (!cut.empty()) return cut_states_note(text::join(cut, ", "));
   if (!all || bytes < kLarge) return "";
@@ -316,7 +316,7 @@ std::vector<double> work_of(const ComparisonPlan& plan) {
   bool noisy = false;
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) {
-      work.insert(work.end(), rung.experiment->plan.runs, rung.exact() ? 0 : 1);
+      work.insert(work.end(), rung.experiment->plan.ensemble.runs, rung.exact() ? 0 : 1);
       noisy = noisy || !rung.exact();
     }
   if (!noisy) std::fill(work.begin(), work.end(), 1);
@@ -361,7 +361,7 @@ Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
   for (Ladder& ladder : plan.ladders) {
     for (Rung& rung : ladder.rungs) {
       Experiment& experiment = *rung.experiment;
-      const std::size_t runs = experiment.plan.runs;
+      const std::size_t runs = experiment.plan.ensemble.runs;
       TrajectoryGroup group(file, join_path(ladder.group, rung.group));
       const RecordedRung* const recorded = before.empty() ? nullptr : &before[number];
       ++number;
@@ -405,7 +405,7 @@ void compute_for_first_rank(ComparisonPlan& plan, const std::vector<RecordedRung
       const RecordedRung* const recorded = before.empty() ? nullptr : &before[number];
       ++number;
       if (!is_shared(rung, recorded)) continue;
-      Progress progress(screen, rung.experiment->plan.runs);
+      Progress progress(screen, rung.experiment->plan.ensemble.runs);
       if (!take_part(*rung.experiment, recorded == nullptr ? nullptr : recorded->runs.get(),
                      progress, ranks))
         return;
@@ -555,8 +555,9 @@ std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const s
   for (const Ladder& ladder : plan.ladders)
     for (const Rung& rung : ladder.rungs) {
       const Experiment& e = *rung.experiment;
-      text << join_path(ladder.group, rung.group) << ": " << e.plan.runs
-           << (e.plan.runs == 1 ? " run of " : " runs of ") << e.system->shape().state_size()
+      text << join_path(ladder.group, rung.group) << ": " << e.plan.ensemble.runs
+           << (e.plan.ensemble.runs == 1 ? " run of " : " runs of ")
+           << e.system->shape().state_size()
            << " numbers to t = " << shortest(e.plan.schedule().back()) << ", memory "
            << describe_bytes(8 * e.memory_doubles()) << '\n';
     }
@@ -641,7 +642,7 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
         TrajectoryFile::create(path, layout, options.flag("force")));
   });
   const ExitCode code = finish(*plan, *file, {}, provenance, ranks, *workers, screen);
-  if (InterruptGuard::signal() == 0) show_picture(path, options, catalogue, screen);
+  if (InterruptGuard::signal() == 0) screen.show_picture(path);
   return code;
 }
 

@@ -125,9 +125,9 @@ FirstTimes first_times(const std::vector<double>& times, const RungRuns& runs, d
 
 RungPaths read_paths(const DataFile& group, const Rung& rung,
                      const std::vector<Subject>& happenings) {
-  const RunPlan& plan = rung.experiment->plan;
-  const RungRuns runs = read_runs(group, plan.runs, rung.exact(), plan.schedule());
-  RungPaths result{plan.runs, runs.left_out(), {}};
+  const Plan& plan = rung.experiment->plan;
+  const RungRuns runs = read_runs(group, plan.ensemble.runs, rung.exact(), plan.schedule());
+  RungPaths result{plan.ensemble.runs, runs.left_out(), {}};
   for (const ObservableInfo& observable : rung.experiment->system->info().observables)
     result.observables.push_back(read_observable(group, observable.name, runs, plan.schedule()));
   result.happenings = read_first_times(group, happenings, runs, plan.schedule().back());

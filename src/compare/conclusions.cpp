@@ -47,14 +47,16 @@ std::string verdict_legend(const RecordedComparison& of) {
                 ". Share of runs: the shares of runs with the event by the end differ by "
                 "at most " +
                 rounded(100 * of.margin("delta_share")) +
-                " points. Median time: the medians over all runs differ by at most " +
+                "% of the runs. Median time: the medians over all runs differ by at most " +
                 rounded(100 * of.margin("delta_time")) + "% of the time of the " +
                 of.words()[reference] + ". "
           : "The file is from a version that did not compare median times and geometric means. ";
   return text::paragraph(
-      "agree: the difference of the means stays within " + rounded(100 * of.delta()) +
-      "% of the observable's range over " + (of.exact(reference) ? "the " : "the mean of ") +
-      of.words()[reference] + " at all times, at level " + shortest(of.level()) +
+      "Rungs are the descriptions of training that are compared, from the flow to SGD. agree: the "
+      "difference of the means stays within " +
+      rounded(100 * of.delta()) + "% of the observable's range over " +
+      (of.exact(reference) ? "the " : "the mean of ") + of.words()[reference] +
+      " at all times, at level " + shortest(of.level()) +
       ". differ: the difference certainly exceeds this margin at some time. 'differs by': equal "
       "means are rejected at this level, however small the difference is; both can hold ('agree, "
       "differs by'). The number is the largest difference over time, in % of the range. " +
@@ -163,7 +165,8 @@ void describe_ratios(const RecordedComparison& of, std::size_t pair, Names& part
                             : "") +
                        statement.subject.name + " of " + of.words()[second] + " is " +
                        text::digits(j.difference) + " times that of " + of.words()[first] +
-                       " at t = " + rounded(j.largest_at);
+                       (std::isnan(j.largest_at) ? " over the second half of the time"
+                                                 : " at t = " + rounded(j.largest_at));
     if (!of.exact(first) || !of.exact(second))
       text += " [" + text::digits(j.low) + ", " + text::digits(j.high) + "]";
     if (std::isfinite(j.means_ratio))

@@ -15,7 +15,6 @@
 #include "file/output.hpp"
 #include "file/structure.hpp"
 #include "options/input_files.hpp"
-#include "plot/picture.hpp"
 #include "run/experiment.hpp"
 #include "run/resume_config.hpp"
 #include "text/text.hpp"
@@ -119,7 +118,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   });
   if (interrupted) return *interrupted;
   screen.result(describe_comparison(DataFile(path)));
-  show_picture(path, options, catalogue, screen);
+  screen.show_picture(path);
   return ExitCode::success;
 }
 

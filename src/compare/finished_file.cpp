@@ -2,38 +2,19 @@
 
 #include <algorithm>
 
-#include "compare/rungs.hpp"
 #include "observed/observed_info.hpp"
+#include "options/rung_words.hpp"
 #include "popflow/data_file.hpp"
 #include "text/text.hpp"
+#include "training/trained.hpp"
 
 namespace popflow {
 
 namespace {
 
-/// Returns the options of `run` that make a rung: "--mode sgd --svag 3".
-std::string settings_of_rung(const std::string& word, const SystemInfo& system) {
-  if (const RungInfo* own = own_rung(system, word)) return "--mode flow " + settings_of(*own);
-  if (word == "sde") return "--mode sde --modified-equation 1";
-  if (word == "sde2") return "--mode sde --modified-equation 2";
-  if (word == "gd") return "--mode sde --method gradient_descent";
-  if (word == "flow") return "--mode flow";
-  return "--mode sgd --svag " + std::to_string(std::max<std::int64_t>(1, svag_of(word)));
-}
-
-/// Returns whether a run matches the rung's word.
-bool fits_rung(const std::string& word, const RunConfig& config, const SystemInfo& system) {
-  const Parameters& options = config.options;
-  const std::string& mode = options.word("mode");
-  if (own_rung(system, word) != nullptr) return rung_of_its_own(config, system) == word;
-  if (word == "flow") return mode == "flow" && rung_of_its_own(config, system).empty();
-  if (word == "sde" || word == "sde2" || word == "gd") {
-    if (mode != "sde") return false;  // only sde has these methods
-    const bool gd = counts_steps(options);
-    const std::int64_t order = word == "sde2" ? 2 : 1;
-    return gd == (word == "gd") && (gd || options.integer("modified-equation") == order);
-  }
-  return mode == "sgd" && options.integer("svag") == std::max<std::int64_t>(1, svag_of(word));
+/// Returns the options that make a rung, as words of a command line: " --mode sgd --svag 3".
+std::string words_of(const RungModel& model) {
+  return words_of(model.options) + words_of(model.own);
 }
 
 /// Returns the names of the observables that each file records.
@@ -83,7 +64,7 @@ SystemInfo recorded_by_all(const std::vector<FinishedFile>& files, const SystemI
   if (shared.empty())
     throw InputError("the files have no observable in common: " + files.front().path + " has " +
                      text::join(lists.front(), ", ") + " (--record-observables)");
-  return with_observables(observed_info(system, options), shared);
+  return with_observables(observed_info(system, observation_of(options)), shared);
 }
 
 std::string left_out_notes(const std::vector<FinishedFile>& files) {
@@ -112,19 +93,19 @@ void require_different_words(const std::vector<FinishedFile>& files) {
 }
 
 void require_rung(const FinishedFile& file, const RunConfig& config, const SystemInfo& system) {
-  if (fits_rung(file.word, config, system)) return;
+  const RungModel model = rung_model(file.word, system).value();
+  if (model.fits(config, system)) return;
   const Parameters& options = config.options;
-  const std::string own = rung_of_its_own(config, system);
   std::string its;
-  if (!own.empty())
-    its = "is of the rung " + own + ", " + settings_of_rung(own, system);
+  if (const RungInfo* own = own_rung_of(config, system))
+    its = "is of the rung " + own->word + "," + words_of(rung_model(own->word, system).value());
   else
     its = "has --mode " + options.word("mode") +
           (options.has("method") ? " --method " + options.word("method") : "") +
           " --modified-equation " + options.text("modified-equation") + " --svag " +
           options.text("svag");
-  throw InputError(file.path + " is not the rung " + file.word + ", which is " +
-                   settings_of_rung(file.word, system) + "; the file " + its);
+  throw InputError(file.path + " is not the rung " + file.word + ", which is" + words_of(model) +
+                   "; the file " + its);
 }
 
 InputError differ(const FinishedFile& first, const FinishedFile& other, const std::string& what,

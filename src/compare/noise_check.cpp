@@ -1,7 +1,6 @@
 #include "compare/noise_check.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,10 +8,12 @@
 #include "engine/interrupt.hpp"
 #include "engine/specs.hpp"
 #include "noise/noise_model.hpp"
+#include "numerics/linear_algebra.hpp"
 #include "popflow/error.hpp"
 #include "popflow/flow_driver.hpp"
 #include "report/contents.hpp"
 #include "text/text.hpp"
+#include "training/sampled_gradients.hpp"
 
 namespace popflow {
 
@@ -25,13 +26,13 @@ constexpr std::size_t kStates = 3;       // start, middle and end of the flow
 
 using Draw = std::function<void(std::size_t i, State& out)>;
 
-bool interrupted() { return InterruptGuard::signal() != 0; }
+bool is_interrupted() { return InterruptGuard::signal() != 0; }
 
 /// Returns draws as columns; those after an interruption are missing.
 Eigen::MatrixXd columns_of(std::size_t size, std::size_t draws, const Draw& draw) {
   Eigen::MatrixXd all(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(draws));
   State one(size);
-  for (std::size_t i = 0; i < draws && !interrupted(); ++i) {
+  for (std::size_t i = 0; i < draws && !is_interrupted(); ++i) {
     std::fill(one.begin(), one.end(), 0.0);
     draw(i, one);
     std::copy(one.begin(), one.end(), all.col(static_cast<Eigen::Index>(i)).data());
@@ -49,19 +50,17 @@ Eigen::MatrixXd leading_eigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index
   RandomStream random(0, Purpose::check);
   Eigen::MatrixXd basis(matrix.rows(), columns);
   for (double& entry : basis.reshaped()) entry = random.normal();
-  for (int i = 0; i < kIterations && !interrupted(); ++i) {
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(matrix * basis);
-    basis = qr.householderQ() * Eigen::MatrixXd::Identity(matrix.rows(), columns);
-  }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> within(basis.transpose() * matrix * basis);
-  return basis * within.eigenvectors().rightCols(number).rowwise().reverse();
+  for (int i = 0; i < kIterations && !is_interrupted(); ++i)
+    basis = orthonormal_basis(matrix * basis);
+  const SymmetricEigen within = symmetric_eigen(basis.transpose() * matrix * basis);
+  return basis * within.vectors.rightCols(number).rowwise().reverse();
 }
 
 /// Returns a'a, computed in blocks if the product takes long, so that it can be interrupted.
 Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
   constexpr Eigen::Index kBlock = 64;
   Eigen::MatrixXd product = Eigen::MatrixXd::Zero(a.cols(), a.cols());
-  for (Eigen::Index i = 0; i < a.cols() && !interrupted(); i += kBlock) {
+  for (Eigen::Index i = 0; i < a.cols() && !is_interrupted(); i += kBlock) {
     const Eigen::Index columns = std::min(kBlock, a.cols() - i);
     product.middleCols(i, columns).noalias() = a.transpose() * a.middleCols(i, columns);
   }
@@ -72,8 +71,7 @@ Eigen::MatrixXd gram(const Eigen::MatrixXd& a) {
 Eigen::MatrixXd eigenvectors_of(const Eigen::MatrixXd& matrix, Eigen::Index number) {
   constexpr Eigen::Index kSmall = 300;  // takes well below half a second
   if (matrix.rows() > kSmall) return leading_eigenvectors(matrix, number);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix);
-  return solver.eigenvectors().rightCols(number).rowwise().reverse();
+  return symmetric_eigen(matrix).vectors.rightCols(number).rowwise().reverse();
 }
 
 /// Returns leading eigenvectors of the columns' covariance, from the smaller of the two products.
@@ -161,7 +159,7 @@ std::optional<NoiseCheck> check_noise(const Rung& rung) {
         sampled->add_sampled(x, t, key, weight, out);
       };
     };
-    if (interrupted()) return std::nullopt;
+    if (is_interrupted()) return std::nullopt;
     const Eigen::MatrixXd directions =
         directions_of(columns_of(size, kDraws, sample(0)), noise_directions(rung));
     NoiseCheck::Source sampler = source_of(columns_of(size, kDraws, sample(1)), directions);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "statistics/margins.hpp"
 #include "statistics/numbers.hpp"
@@ -89,6 +90,53 @@ Paths logarithms(const Paths& of, double floor) {
   return logarithms;
 }
 
+/// Index of the first save in the second half of the flow time; all saves if fewer than two lie
+/// there.
+std::size_t first_late(const std::vector<double>& times) {
+  const auto late = static_cast<std::size_t>(
+      std::find_if(times.begin(), times.end(), [&](double t) { return 2 * t >= times.back(); }) -
+      times.begin());
+  return times.size() - late < 2 ? times.size() : late;
+}
+
+/// Each run's mean over its times from `late` on, as a single time.
+Paths late_means(const Paths& paths, std::size_t late) {
+  Paths means{paths.runs, 1, {}, paths.exact};
+  for (std::size_t run = 0; run < paths.runs; ++run) {
+    // Relative to the first value, so that the mean of equal values is exact.
+    const double from = paths.at(run, late);
+    double sum = 0;
+    for (std::size_t t = late; t < paths.times; ++t) sum += paths.at(run, t) - from;
+    means.values.push_back(from + sum / static_cast<double>(paths.times - late));
+  }
+  return means;
+}
+
+/// Makes a pair *differ* if its means over the late times do. Each of the two tests, at single
+/// times and over the late ones, gets half of the error. Returns whether the verdict is that of the
+/// late times.
+bool judge_late(Judgement& of, const Paths& first, const Paths& second,
+                const ComparisonOptions& options, Workers& workers) {
+  const auto too_few = [](const Paths& paths) { return paths.runs < (paths.exact ? 1U : 2U); };
+  if (!of.judged || std::isnan(of.p_value) || too_few(first) || too_few(second)) return false;
+  ComparisonOptions half = options;
+  half.level = (1 + options.level) / 2;
+  half.times.clear();
+  const Difference d = difference(first, second, half.level, options.seed, workers);
+  const Judgement late = judge(first, second, d, of.margin, half, workers);
+  of.p_value = std::min(1.0, 2 * std::min(of.p_value, late.p_value));
+  if (std::abs(late.difference) > of.margin)
+    of.verdict.runs_needed = std::fmin(of.verdict.runs_needed, late.verdict.runs_needed);
+  if (of.verdict.kind != Verdict::Kind::undecided || late.verdict.kind != Verdict::Kind::differ)
+    return false;
+  of.verdict = late.verdict;
+  of.difference = late.difference;
+  of.low = late.low;
+  of.high = late.high;
+  of.largest_at = kNoNumber;
+  return true;
+}
+
 }  // namespace
 
 double range_of(std::span<const double> values) {
@@ -144,12 +192,12 @@ OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Pat
                          Workers& workers) {
   std::vector<Paths> logs;
   logs.reserve(paths.size());
-  for (const Paths* rung : paths) logs.push_back(logarithms(*rung, info.floor));
   std::vector<const Paths*> of_rungs;
   std::vector<Moments> of_logs;
-  for (const Paths& rung : logs) {
-    of_rungs.push_back(&rung);
-    of_logs.push_back(moments(rung, options.level));
+  for (const Paths* rung : paths) {
+    logs.push_back(logarithms(*rung, info.floor));
+    of_rungs.push_back(&logs.back());
+    of_logs.push_back(moments(logs.back(), options.level));
   }
   OverSaves over = compare_over_time(Question::depth, {info.name}, of_rungs, of_logs,
                                      std::log(options.delta_factor), options, workers);
@@ -157,15 +205,25 @@ OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Pat
   Statement& statement = over.statement;
   for (std::vector<double>* values : {&statement.value, &statement.low, &statement.high})
     for (double& value : *values) value = std::exp(value);
+  const std::size_t late = first_late(options.times);
   const auto all_pairs = pairs_of(paths.size());
   for (std::size_t p = 0; p < statement.pairs.size(); ++p) {
     Judgement& of = statement.pairs[p];
+    const auto [i, j] = all_pairs[p];
+    const auto late_runs = [&](std::size_t rung) {
+      return finite_runs(late_means(logs[rung], late), 1);
+    };
+    const bool by_late = late < options.times.size() && !(logs[i].exact && logs[j].exact) &&
+                         judge_late(of, late_runs(i), late_runs(j), options, workers);
     for (double* value : {&of.difference, &of.low, &of.high, &of.margin}) *value = std::exp(*value);
     const std::size_t at = reported_time(over.differences[p], of.verdict.kind);
     const auto mean = [&](std::size_t rung) {
-      return at < means[rung].mean.size() ? means[rung].mean[at] : kNoNumber;
+      const std::vector<double>& at_saves = means[rung].mean;
+      if (!by_late) return at < at_saves.size() ? at_saves[at] : kNoNumber;
+      return std::accumulate(at_saves.begin() + static_cast<std::ptrdiff_t>(late), at_saves.end(),
+                             0.0);
     };
-    of.means_ratio = mean(all_pairs[p].second) / mean(all_pairs[p].first);
+    of.means_ratio = mean(j) / mean(i);
   }
   return over;
 }

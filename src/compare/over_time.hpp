@@ -25,8 +25,10 @@ OverSaves compare_over_time(Question question, const Subject& subject,
                             const ComparisonOptions& options, Workers& workers);
 
 /// Compares geometric means: the means of log max(x, floor), whose difference is the logarithm of a
-/// ratio. A rung with at least half of its runs at the floor counts as at the floor. `means` are
-/// the observable's own moments.
+/// ratio. A rung with at least half of its runs at the floor counts as at the floor. Pairs also
+/// differ if the means of each run's logarithms over the second half of the flow time do. These
+/// scatter less than single times, and they lie within the margin if all single times do. `means`
+/// are the observable's own moments.
 OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Paths*>& paths,
                          const std::vector<Moments>& means, const ComparisonOptions& options,
                          Workers& workers);

@@ -10,15 +10,14 @@
 
 namespace popflow {
 
-/// Model of the training dynamics: flow, sde, sde2, gd, sgd, svag:L, or a rung defined by the
-/// system.
+/// Model of the training dynamics (options/rung_words.hpp) as an experiment.
 struct Rung {
   std::string word;   ///< as the user types it
   std::string group;  ///< the rung's group in the file: the word, with _ for :
   std::unique_ptr<Experiment> experiment;
 
   /// Returns whether the rung has no randomness, so that one run suffices.
-  [[nodiscard]] bool exact() const { return !experiment->plan.ensemble; }
+  [[nodiscard]] bool exact() const { return !experiment->plan.ensemble.is_one; }
 };
 
 /// Rungs at one learning rate, with the same problem, start and save times.
@@ -39,17 +38,6 @@ void check_rungs(const std::vector<std::string>& words, const std::string& optio
 
 /// Returns the group of a rung: its word, with _ for :
 std::string rung_group(std::string word);
-
-/// Returns L of "svag:L", or 0 for another word.
-std::int64_t svag_of(const std::string& word);
-
-/// Returns the system's own rung of this name; null if there is none.
-const RungInfo* own_rung(const SystemInfo& system, const std::string& word);
-
-/// Returns the options that make the system's own rung: "--coordinates integrated".
-std::string settings_of(const RungInfo& rung);
-/// Returns the word of the system's own rung that matches these options; empty if none does.
-std::string rung_of_its_own(const RunConfig& config, const SystemInfo& system);
 
 /// Creates the experiments of the comparison, at every learning rate. Each rung is an experiment
 /// like any other: `popflow run` with the parameters in its group reproduces its numbers.

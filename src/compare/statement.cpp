@@ -39,7 +39,9 @@ const std::vector<std::pair<double Judgement::*, std::pair<const char*, const ch
     {&Judgement::p_value, {"p_value", "p-value of a difference within the margin"}},
     {&Judgement::corrected,
      {"p_value_corrected", "p_value, corrected for the number of tests of the pair (Holm)"}},
-    {&Judgement::largest_at, {"largest_at", "flow time of the largest difference"}},
+    {&Judgement::largest_at,
+     {"largest_at",
+      "flow time of the largest difference; NaN for depths over the second half of the time"}},
     {&Judgement::until, {"agrees_until", "flow time of the last save up to which the rungs agree"}},
     {&Judgement::means_ratio, {"means_ratio", "for depths: ratio of the means at largest_at"}}};
 
@@ -98,7 +100,8 @@ void settle(std::vector<Statement>& statements, const std::vector<bool>& diverge
       }
     if (!divergence_differs[p]) continue;
     for (Statement& statement : statements)
-      if (statement.pairs[p].judged) statement.pairs[p].verdict = {Verdict::Kind::differ};
+      if (statement.pairs[p].judged)
+        statement.pairs[p].verdict = {Verdict::Kind::differ, Verdict::Reason::diverging};
   }
 }
 
@@ -134,8 +137,8 @@ GroupSpec verdicts_group(const std::vector<StatementRow>& rows, const SystemInfo
                "runs that ended before the event without diverging", NumberType::int64),
       flags("verdict", {"statement", "pair"},
             "agreement of the two rungs within the margin (-1: no margin)", verdict_words),
-      flags("reason", {"statement", "pair"}, "reason for an undecided verdict (-1: none)",
-            reason_words),
+      flags("reason", {"statement", "pair"},
+            "reason for an undecided verdict, or diverging (-1: none)", reason_words),
       variable("runs_needed", {"statement", "pair"},
                "estimated number of runs needed for a verdict, if undecided")};
   group.variables[2].data = std::move(items);

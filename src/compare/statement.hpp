@@ -38,9 +38,10 @@ struct Judgement {
   /// it exceeds its band most), with its interval. For depths: the ratio.
   double difference = kNoNumber, low = kNoNumber, high = kNoNumber;
   double margin = kNoNumber;
-  double p_value = kNoNumber;      ///< for the hypothesis that the difference is at most the margin
-  double corrected = kNoNumber;    ///< by Holm's method, over the pair's subjects and questions
-  double largest_at = kNoNumber;   ///< time of the largest difference
+  double p_value = kNoNumber;    ///< for the hypothesis that the difference is at most the margin
+  double corrected = kNoNumber;  ///< by Holm's method, over the pair's subjects and questions
+  /// Time of the difference; NaN for a depth over the second half of the flow time.
+  double largest_at = kNoNumber;
   double until = kNoNumber;        ///< last save up to which the rungs agree
   double means_ratio = kNoNumber;  ///< for depths: ratio of the means at that time
 };

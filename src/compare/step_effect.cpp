@@ -15,7 +15,7 @@ constexpr std::size_t kRuns = 8;  // each costs half as much as a run
 }  // namespace
 
 bool has_step_effect(const Rung& rung) {
-  const RunPlan& plan = rung.experiment->plan;
+  const Plan& plan = rung.experiment->plan;
   return std::holds_alternative<SdePlan>(plan.mode) && !(plan.step_length() > 0);
 }
 

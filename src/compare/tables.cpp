@@ -120,6 +120,8 @@ std::string open_verdict(const RecordedComparison& of, const Statement& statemen
     using Reason = Verdict::Reason;
     if (corrected) return "undecided among so many tests";
     if (judgement.verdict.reason == Reason::skewness) return "too few skewed runs";
+    if (judgement.verdict.reason == Reason::beyond_end)
+      return "undecided, too many later than the end";
     if (judgement.verdict.reason == Reason::incomplete && !over_time)
       return "undecided, runs stopped before";
     return over_time && of.ended_early({statement.subject.name}, pair) ? "undecided"
@@ -157,7 +159,7 @@ std::string size_of(const RecordedComparison& of, const Statement& statement, st
       if (agree) return "";
       return "x " + with(1, "") + (j.until > 0 ? ", agree until t = " + rounded(j.until) : "");
     case Question::share:
-      return agree ? "" : with(0.01, " points");
+      return agree ? "" : with(0.01, "% of runs");
     default:
       // In percent of the time to which the margin is relative.
       return std::isfinite(j.margin) ? with(0.01 * j.margin / of.margin("delta_time"), "%")
@@ -175,7 +177,9 @@ std::string verdict_cell(const RecordedComparison& of, const Statement& statemen
   if (!judgement.judged) return range || size.empty() ? "-" : size;
   switch (judgement.verdict.kind) {
     case Verdict::Kind::differ:
-      if (of.divergence_differs(pair) && size.empty()) return "differ in diverging";
+      if (of.divergence_differs(pair))
+        return "differ in diverging" +
+               (size.empty() ? "" : (range ? ", differs by " : ", ") + size);
       return size.empty() ? "differ" : std::string("differ") + (range ? " by " : ", ") + size;
     case Verdict::Kind::agree:
       return "agree" + (size.empty() ? "" : (range ? ", differs by " : ", ") + size);
@@ -189,7 +193,7 @@ std::string verdict_cell(const RecordedComparison& of, const Statement& statemen
 std::string question_name(Question question) {
   switch (question) {
     case Question::range:
-      return "mean, in % of its range";
+      return "mean";
     case Question::depth:
       return "geometric mean";
     case Question::share:
@@ -216,6 +220,46 @@ std::string counted_cell(const RecordedComparison& of, const Statement& like, st
   return text::counted(counts, verdict_words);
 }
 
+/// Formats a table of 80 columns, the width of most terminals. Cells are wrapped. Columns after the
+/// first two that do not fit stand in further tables below.
+std::string narrow_table(const Rows& rows) {
+  constexpr std::size_t kWidth = 80, kLead = 2, kGap = 2, kNarrowest = 20;
+  const std::size_t all = rows.front().size();
+  std::vector<std::size_t> widths(all, 0);
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < all; ++i)
+      widths[i] = std::max(widths[i], text::display_width(row[i]));
+  const std::size_t lead = kGap + widths[0] + kGap + widths[1] + kGap;
+  const std::size_t room = std::max(kWidth, lead + kNarrowest) - lead;
+  const std::size_t fitting = std::max<std::size_t>(1, (room + kGap) / (kNarrowest + kGap));
+  const std::size_t tables = (all - kLead + fitting - 1) / fitting;
+  const std::size_t columns = (all - kLead + tables - 1) / tables;
+  const std::size_t widest = (room + kGap) / columns - kGap;
+  std::string page;
+  for (std::size_t first = kLead; first < all; first += columns) {
+    page += "\n";
+    for (const auto& row : rows) {
+      std::vector<std::vector<std::string>> cells = {{row[0]}, {row[1]}};
+      for (std::size_t i = first; i < std::min(first + columns, all); ++i)
+        cells.push_back(text::wrap(row[i], widest));
+      const std::size_t lines =
+          std::ranges::max_element(cells, {}, [](const auto& cell) { return cell.size(); })->size();
+      for (std::size_t line = 0; line < lines; ++line) {
+        std::string printed;
+        for (std::size_t c = 0, end = 0; c < cells.size(); ++c) {
+          end += kGap;
+          const std::string cell = line < cells[c].size() ? cells[c][line] : "";
+          printed += std::string(end - text::display_width(printed), ' ') + cell;
+          end += c < kLead ? widths[c] : std::min(widest, widths[first + c - kLead]);
+        }
+        printed.erase(printed.find_last_not_of(' ') + 1);
+        page += printed + "\n";
+      }
+    }
+  }
+  return page;
+}
+
 std::string verdicts(const RecordedComparison& of) {
   const std::vector<std::size_t> shown = pairs_to_show(of);
   if (shown.empty()) return "";
@@ -237,7 +281,7 @@ std::string verdicts(const RecordedComparison& of) {
     rows.push_back(row);
     before = name;
   }
-  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+  return rows.size() > 1 ? narrow_table(rows) : "";
 }
 
 /// Returns the table of geometric means at the end.

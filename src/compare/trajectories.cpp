@@ -12,6 +12,7 @@
 #include "engine/described.hpp"
 #include "engine/specs.hpp"
 #include "engine/status.hpp"
+#include "options/rung_words.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/numbers.hpp"
 #include "text/text.hpp"
@@ -139,6 +140,7 @@ class Reader {
     axis_ = name;
     // The dimension of time may have another name: a coordinate time(step) lies along `step`.
     if (const std::string along = dimensions(name).front(); !along.empty()) axis_ = along;
+    require_plain(name);
     std::vector<double> values = file_.read(name).values;
     if (has_time) return values;
     if (!learning_rate)
@@ -194,10 +196,6 @@ class Reader {
                            "; it must be along " + axis_ + ", with " +
                            std::to_string(times.size()) + " values, or along run, " + axis_);
     if (count(shape) == 0) throw wrong(of_, "'" + name + "' has no runs");
-    for (const char* packed : {"scale_factor", "add_offset"})
-      if (file_.number_attribute(name, packed))
-        throw wrong(of_, "'" + name + "' is packed (attribute " + packed +
-                             "); write plain floating-point numbers");
     std::vector<double> values = file_.read(name).values;
     if (turned) {
       std::vector<double> rows(values.size());
@@ -206,9 +204,8 @@ class Reader {
           rows[run * shape[0] + t] = values[t * shape[1] + run];
       values = std::move(rows);
     }
-    const std::optional<double> fill = file_.number_attribute(name, "_FillValue");
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (!std::isfinite(values[i]) || (fill && values[i] == *fill))
+      if (!std::isfinite(values[i]))
         throw wrong(of_, "'" + name + "' is " +
                              (std::isinf(values[i]) ? "infinite" : "NaN or missing") + " in run " +
                              std::to_string(i / times.size()) +
@@ -227,7 +224,20 @@ class Reader {
     if (count(shape) != runs || shape.size() > 1)
       throw wrong(of_, "'" + name + "' has the shape " + in_words(shape) +
                            "; it must have one time for each of the " + counted(runs));
+    require_plain(name);
     return file_.reals(name, runs);
+  }
+  /// Refuses durations: flow time has no unit, and a file of xarray may be in any unit.
+  void require_plain(const std::string& name) const {
+    std::string units = file_.text_attribute(name, "units").value_or("");
+    if (!units.empty() && units.back() != 's') units += 's';
+    for (const std::string_view unit :
+         {"days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"})
+      if (units == unit)
+        throw wrong(of_,
+                    "'" + name + "' has durations, in " + units +
+                        "; flow time is the learning rate times the step: write plain numbers, "
+                        "with units \"1\"");
   }
 
   [[nodiscard]] bool is_deterministic(std::size_t runs) const {
@@ -266,11 +276,10 @@ bool is_external(const std::string& path) {
 }
 
 void require_free_word(const FinishedFile& file) {
-  constexpr std::array<std::string_view, 5> rungs = {"flow", "sde", "sde2", "gd", "sgd"};
   constexpr std::array<std::string_view, 6> groups = {"comparison", "parameters", "provenance",
                                                       "noise",      "verdicts",   "problem"};
   const std::string& word = file.word;
-  if (std::find(rungs.begin(), rungs.end(), word) != rungs.end() || word.starts_with("svag"))
+  if (is_common_rung(word))
     throw UsageError("--from names " + file.path + " " + word +
                      ", which is the name of one of popflow's rungs, but popflow did not write "
                      "this file; choose another "
@@ -418,7 +427,7 @@ std::vector<std::string> start_warnings(const std::vector<std::string>& names,
                                         const SystemInfo& compared,
                                         const std::vector<RungPaths>& rungs) {
   // standard errors; exceeded by chance with probability below 1e-6
-  constexpr double kErrors = 5;
+  constexpr double kStandardErrors = 5;
   constexpr double kSingle = 1e-5;  // relative rounding of sums in single precision
   std::vector<std::string> warnings;
   if (common.times.front() > 0 || rungs.empty()) return warnings;
@@ -433,8 +442,8 @@ std::vector<std::string> start_warnings(const std::vector<std::string>& names,
       const double size = std::max({std::abs(a.mean), std::abs(b.mean),
                                     std::abs(summary(first, first.times - 1).mean),
                                     std::abs(summary(given, given.times - 1).mean)});
-      const double allowed =
-          kErrors * std::hypot(error(a), error(b)) + kSingle * size + compared.observables[o].floor;
+      const double allowed = kStandardErrors * std::hypot(error(a), error(b)) + kSingle * size +
+                             compared.observables[o].floor;
       if (std::abs(a.mean - b.mean) > allowed)
         parts.push_back(compared.observables[o].name + " is " + text::digits(b.mean) + ", but " +
                         names.front() + " " + text::digits(a.mean));

@@ -232,6 +232,12 @@ Statement judge_time(const Subject& subject, const std::vector<FirstTimes>& rung
           },
           options.level, fewer(first.runs(), first.exact(), second.runs(), second.exact()),
           first.exact() && second.exact(), rungs[i].stopped + rungs[j].stopped == 0, options.level);
+    // With enough runs for intervals, an unbounded one is due to events later than the end.
+    const auto is_bounded = [&](const PassageTimes& of_rung) {
+      return of_rung.runs() > 0 && std::isfinite(of_rung.interval((1 + options.level) / 2).low);
+    };
+    if (of.verdict.reason == Verdict::Reason::few_runs && is_bounded(first) && is_bounded(second))
+      of.verdict.reason = Verdict::Reason::beyond_end;
     statement.pairs.push_back(of);
   }
   return statement;

@@ -1,6 +1,7 @@
 #include "engine/memory_of_runs.hpp"
 
 #include "noise/samples.hpp"
+#include "steppers/flow_methods.hpp"
 
 namespace popflow {
 
@@ -26,8 +27,9 @@ double numbers_of_states(const System& system, const ModePlan& mode, std::size_t
   const Capability<Switching> switching = system.capabilities().switching;
   const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
   // Locating passages needs dense output.
-  const double between = system.shape().passages.empty() ? 0 : flow->method->dense_output_states;
-  return size * (flow->method->states(size) + between) + 2 * regime;
+  const double between =
+      system.shape().passages.empty() ? 0 : flow->driver.method->dense_output_states;
+  return size * (flow->driver.method->states(size) + between) + 2 * regime;
 }
 
 double numbers_of_runs(const System& system, const ModePlan& mode, std::size_t runs) {

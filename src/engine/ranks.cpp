@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cores.hpp"
+#include "machine/cores.hpp"
 #include "popflow/error.hpp"
 
 #ifdef POPFLOW_HAVE_MPI

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "engine/described.hpp"
+#include "engine/outcome_index.hpp"
 #include "engine/status.hpp"
-#include "outcome_index.hpp"
-#include "watched.hpp"
+#include "flow/watched.hpp"
 
 namespace popflow {
 
@@ -26,12 +26,12 @@ void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   const bool last = i + 1 == saves_;
-  if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver, false);
+  if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver, last);
 }
 
 void Recorder::interrupt(std::size_t next, const Driver& driver) {
   record_so_far(driver);
-  checkpoint(next, driver, false);
+  checkpoint(next, driver);
 }
 
 void Recorder::stop(std::size_t i, bool saved, const Driver& driver) {
@@ -45,7 +45,8 @@ void Recorder::stop(std::size_t i, bool saved, const Driver& driver) {
     if (!options_.ensemble) file_.write("time_state", 1, driver.time());
     record_state(1, driver);
   }
-  checkpoint(saved ? i : i + 1, driver, true);
+  write_end(saved ? i : i + 1, driver, driver.resume_point());
+  sync();
 }
 
 void Recorder::finish(const Outcome& outcome, const Driver& driver) {
@@ -74,8 +75,21 @@ void Recorder::start(const Driver& driver) {
   if (options_.state == StateSaves::ends) record_state(0, driver);
 }
 
-void Recorder::checkpoint(std::size_t next, const Driver& driver, bool ended) {
-  restart_.write(driver.resume_point(), static_cast<std::int64_t>(next), ended);
+void Recorder::checkpoint(std::size_t next, const Driver& driver, bool last) {
+  const ResumePoint point = driver.resume_point();
+  restart_.write(point, static_cast<std::int64_t>(next - point.targets_after), false);
+  if (last && point.t < driver.time()) write_end(next, driver, point);
+  sync();
+}
+
+void Recorder::write_end(std::size_t next, const Driver& driver, ResumePoint point) {
+  point.x = &driver.state();
+  point.regime = &driver.regime();
+  point.t = driver.time();
+  restart_.write(point, static_cast<std::int64_t>(next), true);
+}
+
+void Recorder::sync() {
   // Many short runs would otherwise spend most of their time waiting for the disk.
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   if (!options_.ensemble || since.count() >= options_.checkpoint_every) file_.sync();
@@ -97,7 +111,9 @@ void Recorder::record(std::size_t i, const Driver& driver) {
   if (options_.state == StateSaves::ends && i + 1 == saves_) record_state(1, driver);
   record_steps(i, driver);
   record_so_far(driver);
-  file_.write("saves_done", options_.run, static_cast<std::int64_t>(i + 1));
+  // A resumed run may repeat some saves.
+  file_.write("saves_done", options_.run,
+              std::max(static_cast<std::int64_t>(i + 1), options_.saves_done));
 }
 
 std::size_t Recorder::place(std::size_t i) const { return options_.run * saves_ + i; }

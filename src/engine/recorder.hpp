@@ -7,7 +7,7 @@
 #include "engine/restart.hpp"
 #include "engine/trajectory.hpp"
 #include "file/trajectory_group.hpp"
-#include "plan/run_plan.hpp"
+#include "plan/plan.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 
@@ -25,6 +25,7 @@ class Recorder final : public TrajectorySink {
     bool ensemble = false;           ///< whether the file has a dimension run
     std::size_t run = 0;             ///< place of the run in the file
     std::size_t number = 0;          ///< number of the run in its ensemble
+    std::int64_t saves_done = 0;     ///< number of saves that the file holds already
   };
   /// `saves`: number of save times, the same for every run of the file.
   Recorder(const System& system, const TrajectoryGroup& file, std::size_t saves, Options options);
@@ -40,7 +41,12 @@ class Recorder final : public TrajectorySink {
   void finish(const Outcome& outcome, const Driver& driver) override;
 
  private:
-  void checkpoint(std::size_t next, const Driver& driver, bool ended);
+  /// Writes a checkpoint; `next` is the place of the next save. If the run is over (`last`), also
+  /// writes its last state, if that is not the state of the checkpoint.
+  void checkpoint(std::size_t next, const Driver& driver, bool last = false);
+  /// Writes the state at the end of the run, from which it cannot be resumed.
+  void write_end(std::size_t next, const Driver& driver, ResumePoint point);
+  void sync();
   void record(std::size_t i, const Driver& driver);
   /// Row of save i of this run among the rows of all runs.
   [[nodiscard]] std::size_t place(std::size_t i) const;

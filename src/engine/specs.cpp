@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
+#include "machine/this_build.hpp"
 #include "plugin/loaded.hpp"
 #include "popflow/error.hpp"
-#include "popflow/version.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -186,12 +186,12 @@ GroupSpec provenance_group(unsigned threads, const SystemInfo& info) {
   (void)gethostname(host.data(), host.size() - 1);
   GroupSpec group;
   group.name = "provenance";
-  group.attributes = {{"version", std::string(version)},
-                      {"revision", std::string(source_revision)},
-                      {"compiler", std::string(compiler)},
-                      {"flags", std::string(compiler_flags)},
-                      {"libraries", "Boost " + std::string(boost_version) + ", Eigen " +
-                                        eigen_version + ", HDF5 " + hdf5_version},
+  const ThisBuild build = this_build();
+  group.attributes = {{"version", build.version},
+                      {"revision", build.revision},
+                      {"compiler", build.compiler},
+                      {"flags", build.flags},
+                      {"libraries", build.libraries},
                       {"host", std::string(host.data())},
                       {"started", timestamp()},
                       {"ended", std::string(), 32},

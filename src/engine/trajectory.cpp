@@ -1,5 +1,6 @@
 #include "engine/trajectory.hpp"
 
+#include <span>
 #include <utility>
 
 namespace popflow {
@@ -12,7 +13,7 @@ void Trajectory::begin(std::optional<Restart> from) {
 
 void Trajectory::advance(std::size_t save) {
   if (ended() || save >= schedule_->size()) return;
-  outcome_ = driver_->advance((*schedule_)[save]);
+  outcome_ = driver_->advance(std::span(*schedule_).subspan(save));
   if (outcome_.kind == Outcome::Kind::reached) return sink_->save(save, *driver_);
   if (outcome_.kind == Outcome::Kind::interrupted) return sink_->interrupt(save, *driver_);
   const bool saved = save > 0 && (*schedule_)[save - 1] == driver_->time();

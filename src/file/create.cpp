@@ -36,7 +36,7 @@ using Coordinate = DimensionSpec::Coordinate;
 // A process can be killed between two pages of one write, but an attribute rewritten at the end
 // must never leave a torn block. Attributes of groups therefore live in heap blocks, not in the
 // object's header. Heap blocks have at least 512 bytes, and each starts at a page.
-constexpr hsize_t kPage = 4096;
+constexpr hsize_t kAlignment = 4096;
 constexpr hsize_t kSmallestBlock = 512;
 
 // Size of the fill buffer: small enough for the cache and for the heap, so that it is reused for
@@ -111,7 +111,7 @@ class Structure {
   explicit Structure(const std::string& path) {
     const Handle properties = group_properties(H5P_FILE_CREATE);
     const Handle access = hdf5::creation_access();
-    check(H5Pset_alignment(access, kSmallestBlock, kPage));
+    check(H5Pset_alignment(access, kSmallestBlock, kAlignment));
     file_ = Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties, access), H5Fclose);
   }
 

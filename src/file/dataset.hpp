@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "file/hdf5.hpp"
+#include "file/packing.hpp"
 
 /// Datasets of any program: their description and their numbers.
 namespace popflow::hdf5 {
@@ -21,6 +22,7 @@ struct Dataset {
   /// Whether MATLAB saved the matrix: MATLAB stores columns and so reverses the axes; `shape` is
   /// MATLAB's.
   bool by_columns = false;
+  std::optional<Packing> packing;  ///< found when the numbers are first read
 };
 
 /// Returns the number of elements of a shape.
@@ -38,7 +40,7 @@ struct Dataset {
 [[nodiscard]] std::optional<std::vector<hsize_t>> chunk_of(const Dataset& data);
 [[nodiscard]] double bytes_of_chunk(const std::vector<hsize_t>& chunk, const Dataset& data);
 
-/// Reads a block of a dataset, in the axes of the file, row-major.
+/// Reads the stored numbers of a block of a dataset, in the axes of the file, row-major.
 void read_block(const Dataset& data, const std::vector<hsize_t>& start,
                 const std::vector<hsize_t>& extent, double* out);
 

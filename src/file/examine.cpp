@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <ctime>
+#include <deque>
 #include <map>
 #include <new>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "file/hdf5.hpp"
 #include "file/in_child.hpp"
 #include "file/reader.hpp"
+#include "file/source.hpp"
 
 namespace popflow::hdf5 {
 
@@ -80,7 +83,7 @@ void try_everything(const Reader& reader) {
 
 /// Runs `action(reader)`, if the library can open the file and list its contents.
 template <class Action>
-void read(int descriptor, const std::string& path, Action action) {
+void with_reader(int descriptor, const std::string& path, Action action) {
   try {
     Reader reader(descriptor, path);
     action(reader);
@@ -92,7 +95,7 @@ void read(int descriptor, const std::string& path, Action action) {
 
 void look_through(int descriptor, const std::string& path) {
   try {
-    read(descriptor, path, try_everything);
+    with_reader(descriptor, path, try_everything);
   } catch (const std::bad_alloc&) {
     throw InputError(
         "the file '" + path +
@@ -122,11 +125,38 @@ void examine(int descriptor, const std::string& path) {
     case Ended::How::not_begun:
       const std::string sentence = crash_sentence(path);
       const CrashGuard guard(sentence);
-      read(descriptor, path, require_whole);
+      with_reader(descriptor, path, require_whole);
   }
   Known& known = table()[{status.st_dev, status.st_ino}];
   record(known, status);
   known.can_be_changed = false;
+}
+
+void examine_together(const std::vector<std::string>& paths) {
+  constexpr std::size_t kTogether = 50;
+  struct Examined {
+    explicit Examined(const std::string& file) : path(file), source(file) {}
+    const std::string& path;
+    Source source;
+    struct stat status {};
+  };
+  const auto held = lock();
+  for (std::size_t first = 0; first < paths.size(); first += kTogether) {
+    std::deque<Examined> files;
+    for (std::size_t i = first; i < std::min(first + kTogether, paths.size()); ++i) {
+      try {
+        Examined& file = files.emplace_back(paths[i]);
+        if (fstat(file.source.descriptor(), &file.status) != 0) files.pop_back();
+      } catch (const InputError&) {  // reported when the file is opened
+      }
+    }
+    const Ended ended = in_child([&] {
+      for (const Examined& file : files) look_through(file.source.descriptor(), file.path);
+    });
+    if (ended.how != Ended::How::done) continue;
+    for (const Examined& file : files)
+      record(table()[{file.status.st_dev, file.status.st_ino}], file.status);
+  }
 }
 
 void hold(int descriptor, Maker maker) {

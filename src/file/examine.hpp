@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace popflow::hdf5 {
 
@@ -10,6 +11,10 @@ namespace popflow::hdf5 {
 /// examine files that this process made, or has examined and that are unchanged since. Requires
 /// lock().
 void examine(int descriptor, const std::string& path);
+
+/// Examines many files, several in one child process, which takes half the time. Reports nothing: a
+/// file that is missing or damaged is examined alone when it is opened.
+void examine_together(const std::vector<std::string>& paths);
 
 // A file that is being written changes all the time, but only by this process, which has claimed
 // it.

@@ -27,7 +27,7 @@ namespace {
 // to
 //   8 bytes
 // Object 0 is the free space at the end; its size includes its header.
-constexpr std::string_view kSignature{"GCOL\1", 5};
+constexpr std::string_view kHeapSignature{"GCOL\1", 5};
 constexpr std::size_t kHeader = 16;
 
 /// Upper bound, far above any heap: HDF5 starts a new one every few kB, or for one large text.
@@ -84,7 +84,8 @@ bool is_sound_heap(const std::vector<unsigned char>& heap) {
 
 /// Returns whether the bytes read at `at` are no heap, or a sound one.
 bool passes(const OpenFile& file, haddr_t at, std::size_t bytes, const unsigned char* read) {
-  if (bytes < kHeader || std::memcmp(read, kSignature.data(), kSignature.size()) != 0) return true;
+  if (bytes < kHeader || std::memcmp(read, kHeapSignature.data(), kHeapSignature.size()) != 0)
+    return true;
   const std::uint64_t size = number_at(read + 8);
   if (size < kHeader || at > file.size || size > file.size - at || size > kMostHeapBytes) {
     return false;

@@ -61,7 +61,7 @@ constexpr bool kMemoryIsOurs = true;
 rlim_t memory_now() {
   const int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   char text[64] = {};
-  if (descriptor < 0 || read(descriptor, text, sizeof text - 1) <= 0) return 0;
+  if (descriptor < 0 || ::read(descriptor, text, sizeof text - 1) <= 0) return 0;
   close(descriptor);
   return static_cast<rlim_t>(std::strtoull(text, nullptr, 10)) *
          static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
@@ -113,7 +113,7 @@ void isolate(pid_t parent) {
   }
   // Less than a pipe's capacity, so that the text is sent in one write.
   const std::size_t bytes = std::min<std::size_t>(said.size(), 4000);
-  _exit(write(answer, said.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
+  _exit(::write(answer, said.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
 }
 
 /// Reads until the other end is closed or patience ends; returns whether the other end was closed.
@@ -127,7 +127,7 @@ bool listen(int descriptor, Clock::duration patience, std::string& said) {
     if (ready < 0 && errno != EINTR) return true;
     if (ready <= 0) continue;
     char bytes[4096];
-    const ssize_t got = read(descriptor, bytes, sizeof bytes);
+    const ssize_t got = ::read(descriptor, bytes, sizeof bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return true;
     said.append(bytes, static_cast<std::size_t>(got));
@@ -155,8 +155,8 @@ double processor_time(pid_t process) {
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-/// With `soon`, ends a child that has hardly begun after a while.
-Ended try_in_child(const std::function<void()>& work, bool soon) {
+/// With `must_begin`, ends a child that has hardly begun after a while.
+Ended try_in_child(const std::function<void()>& work, bool must_begin) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t parent = getpid();
@@ -170,7 +170,7 @@ Ended try_in_child(const std::function<void()>& work, bool soon) {
   bool ended = true;
   if (child > 0) {
     ended = listen(ends[0], kFirstPatience, said) ||
-            (!(soon && processor_time(child) < kNextToNothing) &&
+            (!(must_begin && processor_time(child) < kNextToNothing) &&
              listen(ends[0], kPatience - kFirstPatience, said));
     if (!ended) kill(child, SIGKILL);
   }

@@ -6,7 +6,7 @@
 
 #include "file/raw_io.hpp"
 #include "file/structure.hpp"
-#include "heap.hpp"
+#include "machine/heap.hpp"
 
 namespace popflow {
 

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -34,6 +38,9 @@ constexpr std::size_t kShownText = 65'536;
 constexpr std::size_t kConfigText = std::size_t{16} << 20;
 constexpr std::size_t kLabelsText = std::size_t{64} << 20;
 
+/// Most numbers that an attribute may list as standing for missing values.
+constexpr std::size_t kMostMissing = 64;
+
 /// Returns the rows of a matrix that is stored column by column.
 template <class Number>
 void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) {
@@ -41,6 +48,23 @@ void to_rows(const std::vector<Number>& columns, std::size_t rows, Number* out) 
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t i = 0; i < width; ++i) out[row * width + i] = columns[i * rows + row];
   }
+}
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+/// Returns whether an integer type has numbers above kLargest, which the library would read as it.
+bool has_larger_numbers(hid_t type) {
+  return H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE &&
+         H5Tget_precision(type) == 64;
+}
+
+/// Returns the values as whole numbers; empty unless all are whole and represented exactly.
+std::vector<std::int64_t> whole_numbers(const std::vector<double>& values) {
+  constexpr double kExact = 9007199254740992;
+  const bool all = std::ranges::all_of(
+      values, [](double value) { return std::abs(value) <= kExact && std::trunc(value) == value; });
+  return all ? std::vector<std::int64_t>(values.begin(), values.end())
+             : std::vector<std::int64_t>();
 }
 
 std::string attribute_label(const std::string& owner, const std::string& name) {
@@ -196,7 +220,65 @@ Dataset Reader::open_dataset(const std::string& name) const {
 const Dataset& Reader::numbers(const std::string& name) const {
   const Dataset& data = dataset(name);
   require_numbers(data, name);
+  if (!data.packing) dataset_->second.packing = packing_of(data, name);
   return data;
+}
+
+Packing Reader::packing_of(const Dataset& data, const std::string& name) const {
+  const auto there = [&](const char* attribute) {
+    return check(H5Aexists(data.id, attribute)) > 0;
+  };
+  const auto wrong = [&](const std::string& what) {
+    return error("the dataset '" + text::in_sentence(name) + "' " + what);
+  };
+  const auto text_in = [&](const char* attribute) {
+    const auto found = there(attribute)
+                           ? std::optional<OpenAttribute>(std::in_place, data.id, attribute)
+                           : std::nullopt;
+    const bool is_text = found && H5Tget_class(found->type) == H5T_STRING;
+    return is_text ? text::printable(text_of(*found, name, attribute)) : "";
+  };
+  constexpr const char* kFix = "; write plain numbers, with units \"1\"";
+  if (const std::string units = text_in("units"); units.find(" since ") != std::string::npos)
+    throw wrong("has dates, in '" + units + "'" + kFix);
+  if (const std::string type = text_in("dtype"); type.starts_with("timedelta64"))
+    throw wrong("has durations, of type " + type + kFix);
+  Packing packing;
+  if (const std::string word = text_in("_Unsigned"); !word.empty()) {
+    const bool is_unsigned = word == "true" || word == "True";
+    if (!is_unsigned && word != "false" && word != "False")
+      throw wrong("has the attribute _Unsigned = '" + word + "'; it must be true or false");
+    if (data.kind == H5T_INTEGER && is_unsigned != (H5Tget_sign(data.type) == H5T_SGN_NONE)) {
+      packing.wrap = std::ldexp(1.0, static_cast<int>(8 * H5Tget_size(data.type)));
+      packing.wrap_from = is_unsigned ? 0 : -packing.wrap / 2;
+    }
+  }
+  const auto numbers_in = [&](const char* attribute, std::size_t most) {
+    std::vector<double> found;
+    if (there(attribute)) found = *numbers_attribute(name, attribute);
+    if (found.size() > most)
+      throw wrong("has " + std::to_string(found.size()) + " numbers in its attribute " + attribute +
+                  "; there may be at most " + std::to_string(most));
+    return found;
+  };
+  const auto number_in = [&](const char* attribute, double otherwise) {
+    const std::vector<double> found = numbers_in(attribute, 1);
+    return found.empty() ? otherwise : found.front();
+  };
+  packing.scale = number_in("scale_factor", 1);
+  packing.offset = number_in("add_offset", 0);
+  for (const char* attribute : {"_FillValue", "missing_value"})
+    for (const double number : numbers_in(attribute, kMostMissing))
+      packing.missing.push_back(packing.wrapped(number));
+  packing.least = packing.wrapped(number_in("valid_min", packing.least));
+  packing.most = packing.wrapped(number_in("valid_max", packing.most));
+  if (const auto range = numbers_in("valid_range", 2); range.size() == 2) {
+    packing.least = packing.wrapped(range[0]);
+    packing.most = packing.wrapped(range[1]);
+  }
+  if (!std::isfinite(packing.scale) || packing.scale == 0 || !std::isfinite(packing.offset))
+    throw wrong("has a scale_factor that is 0 or not finite, or an add_offset that is not finite");
+  return packing;
 }
 
 void Reader::require_numbers(const Dataset& data, const std::string& name) const {
@@ -268,12 +350,22 @@ DataArray Reader::read(const std::string& name, const Expected& expected) const 
     array.integers.resize(count);
     read_as(H5T_NATIVE_INT64, array.integers.data());
     array.values.assign(array.integers.begin(), array.integers.end());
+    if (has_larger_numbers(data.type) &&
+        std::ranges::find(array.integers, kLargest) != array.integers.end()) {
+      array.integers.clear();
+      read_as(H5T_NATIVE_DOUBLE, array.values.data());
+    }
   } else {
     array.values.resize(count);
     read_as(H5T_NATIVE_DOUBLE, array.values.data());
   }
+  if (!data.packing->plain()) {
+    data.packing->unpack(array.values);
+    array.integers = whole ? whole_numbers(array.values) : std::vector<std::int64_t>();
+  }
   if (data.by_columns && count > 0) {
-    if (whole) to_rows(std::vector(array.integers), data.shape[0], array.integers.data());
+    if (!array.integers.empty())
+      to_rows(std::vector(array.integers), data.shape[0], array.integers.data());
     to_rows(std::vector(array.values), data.shape[0], array.values.data());
   }
   return array;
@@ -315,15 +407,17 @@ void Reader::read_rows(const std::string& name, const std::vector<std::size_t>& 
     extent.push_back(data.shape[i]);
   }
   if (std::ranges::find(extent, hsize_t{0}) != extent.end()) return;
+  const auto all = std::accumulate(extent.begin(), extent.end(), hsize_t{1}, std::multiplies<>());
   if (!data.by_columns) {
     read_block(data, start, extent, out);
-    return;
+  } else {
+    std::swap(start[0], start[1]);
+    std::swap(extent[0], extent[1]);
+    std::vector<double> columns(all);
+    read_block(data, start, extent, columns.data());
+    to_rows(columns, extent[1], out);
   }
-  std::swap(start[0], start[1]);
-  std::swap(extent[0], extent[1]);
-  std::vector<double> columns(extent[0] * extent[1]);
-  read_block(data, start, extent, columns.data());
-  to_rows(columns, extent[1], out);
+  if (!data.packing->plain()) data.packing->unpack({out, static_cast<std::size_t>(all)});
 }
 
 std::optional<std::string> Reader::text_attribute(const std::string& object_name,

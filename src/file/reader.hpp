@@ -84,7 +84,7 @@ class Reader {
   [[nodiscard]] const Dataset& dataset(const std::string& name) const;
   /// Opens an object that is known to be a dataset; it may be empty, or null.
   [[nodiscard]] Dataset open_dataset(const std::string& name) const;
-  /// Returns a dataset with numbers.
+  /// Returns a dataset with numbers, and with its packing.
   [[nodiscard]] const Dataset& numbers(const std::string& name) const;
 
   [[nodiscard]] DataArray read(const std::string& name, const Expected& expected) const;
@@ -121,6 +121,9 @@ class Reader {
   [[nodiscard]] std::optional<OpenAttribute> attribute(const std::string& object,
                                                        const std::string& name) const;
   void require_numbers(const Dataset& data, const std::string& name) const;
+  /// Returns how the dataset's numbers are packed. Refuses dates and durations, which are no plain
+  /// numbers, and attributes that contradict the conventions.
+  [[nodiscard]] Packing packing_of(const Dataset& data, const std::string& name) const;
   [[nodiscard]] std::string text_of(const OpenAttribute& attribute, const std::string& owner,
                                     const std::string& name) const;
   [[nodiscard]] double number_of(const OpenAttribute& attribute, const std::string& owner,

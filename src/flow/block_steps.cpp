@@ -348,20 +348,27 @@ void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double
   std::vector<double>& before = desk.values.front();
   std::vector<double>& after = desk.values.back();
   separable_->part_passages(begin, {desk.x_new, count}, t + h, after);
-  const auto passes = [&](size_t i, size_t l) {
+  const auto beyond = [&](size_t i, size_t l) {
     return after[i * count + l] >= 0 && !passages_.passed(item(i, begin + l));
   };
+  const auto passes = [&](size_t i, size_t l) { return beyond(i, l) && before[i * count + l] < 0; };
   // Usually the passing items are a few neighbours.
   size_t low = count;
   size_t high = 0;
-  for (size_t i = 0; i < items_; ++i)
-    for (size_t l = 0; l < count; ++l)
-      if (passes(i, l)) {
-        low = std::min(low, l);
-        high = std::max(high, l + 1);
-      }
-  if (low >= high) return;
+  const auto find_range = [&](const auto& belongs) {
+    low = count;
+    high = 0;
+    for (size_t i = 0; i < items_; ++i)
+      for (size_t l = 0; l < count; ++l)
+        if (belongs(i, l)) {
+          low = std::min(low, l);
+          high = std::max(high, l + 1);
+        }
+    return low < high;
+  };
+  if (!find_range(beyond)) return;
   separable_->part_passages(begin, {desk.x, count}, t, before);
+  if (!find_range(passes)) return;
 
   // Dense output of order five, as in Dopri5::extend(), for these entries only.
   const size_t some = high - low;
@@ -385,9 +392,7 @@ void BlockSteps::locate(Desk& desk, size_t begin, size_t count, double t, double
   }
   for (size_t i = 0; i < items_; ++i)
     for (size_t l = low; l < high; ++l) {
-      // Skip items that were above their level before this step: they passed earlier in the
-      // attempt.
-      if (!passes(i, l) || before[i * count + l] >= 0) continue;
+      if (!passes(i, l)) continue;
       std::array<double, kPassageNodes.size()> values;
       values.front() = before[i * count + l];
       for (size_t node = 1; node < kLast; ++node)

@@ -54,7 +54,19 @@ double EventWatch::height(std::size_t event, StateView x, double t) const {
 
 void EventWatch::arm(std::size_t event, StateView x, double time, Values values) {
   watches_[event] = {Watch::armed, time, values[event]};
-  if (values[event] >= 0) cross(event, x, time, values);
+  if (!(values[event] >= 0)) return;
+  // An extremum may lie where the watch begins; any other event lies before.
+  if (prominence_[event] > 0) return cross(event, x, time, values);
+  arm_followers(event, x, time, values);
+}
+
+void EventWatch::arm_followers(std::size_t event, StateView x, double time, Values values) {
+  const std::string& name = system_.shape().events[event];
+  for (std::size_t other = 0; other < watches_.size(); ++other)
+    for (const EventInfo& info : system_.info().events)
+      if (info.name == system_.shape().events[other] && info.after == name &&
+          watches_[other].stage == Watch::waiting)
+        arm(other, x, time, values);
 }
 
 void EventWatch::cross(std::size_t event, StateView x, double time, Values values) {
@@ -75,13 +87,7 @@ void EventWatch::fire(std::size_t event, double when, StateView x, double time, 
   found_.insert(std::upper_bound(found_.begin(), found_.end(), when,
                                  [](double t, const FoundEvent& other) { return t < other.time; }),
                 {event, when});
-  // Events that must follow this one are watched from here on.
-  const std::string& name = system_.shape().events[event];
-  for (std::size_t other = 0; other < watches_.size(); ++other)
-    for (const EventInfo& info : system_.info().events)
-      if (info.name == system_.shape().events[other] && info.after == name &&
-          watches_[other].stage == Watch::waiting)
-        arm(other, x, time, values);
+  arm_followers(event, x, time, values);
 }
 
 void EventWatch::confirm(std::size_t event, StateView x, double time, Values values) {
@@ -94,8 +100,8 @@ void EventWatch::confirm(std::size_t event, StateView x, double time, Values val
 }
 
 bool EventWatch::rises(std::size_t event, double value) const {
-  // If the function of an extremum is already positive, the rise began earlier.
-  return value >= 0 && (prominence_[event] == 0 || !(watches_[event].value >= 0));
+  const double before = watches_[event].value;
+  return value >= 0 && (prominence_[event] > 0 ? !(before >= 0) : before < 0);
 }
 
 bool EventWatch::turns(std::size_t event, double value) const {

@@ -15,9 +15,12 @@ namespace popflow {
 double prominence(const System& system, std::size_t event);
 
 /// Finds the System's events along a flow. Each event is watched from the start, or from the event
-/// that must precede it, and is located within its step by the caller's probe. An extremum with a
-/// prominence is located when the flow passes it and becomes an event, with that time, once it has
-/// stood out far enough.
+/// that must precede it, and is located within its step by the caller's probe. Its function must
+/// have been negative since then: a function that is zero or positive where the watch begins must
+/// first become negative, and events that must follow it are watched at once. The same rules hold
+/// for first passages (passages.hpp) and for noisy runs (noise/crossings.hpp). Only an extremum may
+/// lie where the watch begins. An extremum with a prominence is located when the flow passes it and
+/// becomes an event, with that time, once it has stood out far enough.
 class EventWatch {
  public:
   /// Returns the state after a fraction (0 to 1) of the step.
@@ -34,9 +37,11 @@ class EventWatch {
       if (watch.stage == Watch::armed) return true;
     return false;
   }
-  /// Whether the given event can still happen.
-  [[nodiscard]] bool watching(std::size_t event) const {
-    return event < watches_.size() && watches_[event].stage == Watch::armed;
+  /// Sign of the change that the given event awaits: 1 if its function must become non-negative, -1
+  /// if it must become negative first, 0 if the event cannot happen (any more).
+  [[nodiscard]] int awaits(std::size_t event) const {
+    if (event >= watches_.size() || watches_[event].stage != Watch::armed) return 0;
+    return watches_[event].value < 0 ? 1 : -1;
   }
   /// Whether any event is an extremum.
   [[nodiscard]] bool any_extremum() const;
@@ -79,7 +84,7 @@ class EventWatch {
   enum class Place { now, there };
   [[nodiscard]] std::span<double> values(StateView x, double t, Place place);
   [[nodiscard]] double height(std::size_t event, StateView x, double t) const;
-  /// Whether the event function, now `value`, has become positive.
+  /// Whether the event function, now `value`, has crossed zero upwards.
   [[nodiscard]] bool rises(std::size_t event, double value) const;
   /// Whether a candidate exists whose height falls again; `value` is the event function now.
   [[nodiscard]] bool turns(std::size_t event, double value) const;
@@ -89,6 +94,8 @@ class EventWatch {
   void pass(double t, Values values);
   /// Begins to watch at x, where the event functions have the given values.
   void arm(std::size_t event, StateView x, double time, Values values);
+  /// Begins to watch the events that must follow the given one.
+  void arm_followers(std::size_t event, StateView x, double time, Values values);
   /// Handles an event function that has become positive at x.
   void cross(std::size_t event, StateView x, double time, Values values);
   /// Records the event at time `when`, detected at x.

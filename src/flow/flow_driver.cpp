@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "endings.hpp"
 #include "flow/block_dopri5.hpp"
+#include "flow/endings.hpp"
 #include "flow/event_watch.hpp"
 #include "flow/kinks.hpp"
 #include "flow/non_finite.hpp"
@@ -17,12 +17,12 @@
 #include "flow/passages.hpp"
 #include "flow/steadiness.hpp"
 #include "flow/step_length.hpp"
+#include "flow/watched.hpp"
 #include "numerics/bracketed_root.hpp"
 #include "popflow/error.hpp"
 #include "steppers/flow_methods.hpp"
 #include "steppers/proximal.hpp"
 #include "steppers/stepper.hpp"
-#include "watched.hpp"
 
 namespace popflow {
 
@@ -30,8 +30,18 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // Largest state with dense output, which needs memory for three more states. In larger states
-// events, which are few, are located by shorter steps.
+// events, which are few, are located by shorter steps, and a step ends at each target.
 constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
+// Number of steps after which a stepper whose memory is not in checkpoints is restarted.
+constexpr std::int64_t kStepsBetweenRestarts = 64;
+
+/// Trial step that is accepted, and ready to be taken.
+struct ReadyStep {
+  Trial trial;
+  double h;
+  FineTime<double> there;  ///< its end
+  double stop;             ///< where it had to end at the latest
+};
 
 }  // namespace
 
@@ -48,10 +58,21 @@ struct FlowDriver::Internals {
   Capability<Training> training;
   const Watched* stopping;  ///< null: no condition ends the run
   bool has_stages;
-  std::vector<double> switch_values;
-  State between;                 ///< state within a step
-  std::optional<bool> extended;  ///< whether the last trial has dense output; empty until asked
-  PartialSteps partial;          ///< states within the last trial step
+  bool records_within_steps = false;
+  std::vector<double> switch_values = {};
+  State between = {};  ///< state within a step
+  std::optional<bool> extended =
+      {};                     ///< whether the last trial has dense output; empty until asked
+  PartialSteps partial = {};  ///< states within the last trial step
+  std::optional<ReadyStep> ready = {};
+  std::optional<DriverData> before =
+      {};                  ///< data at the start of the step, if it contains a target
+  std::size_t within = 0;  ///< number of targets reached within the step
+  bool near_end = false;   ///< whether the length of a step depended on the end
+  /// Whether the step that is ready has dense output for records; empty until asked.
+  std::optional<bool> has_record = {};
+  /// Computes states at targets, for methods without dense output.
+  std::unique_ptr<Stepper> aside = {};
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -73,19 +94,16 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
       can.switching,
       can.training,
       popflow::stopping(system),
-      static_cast<bool>(can.stages),
-      {},
-      {},
-      {},
-      {}});
+      static_cast<bool>(can.stages)});
   const double longest = options_.max_step.value_or(can.longest_step);
   // Blocks choose their steps independently, so an error norm over all entries is not available.
-  const FlowMethod& method = flow_method(options_.method);
-  const bool blocks = method.has_blocks && options_.error_norm == ErrorNorm::largest;
+  const FlowMethod& method = *options_.method;
+  const bool blocks =
+      method.has_blocks && options_.error_norm == ErrorNorm::largest && BlockDopri5::suits(system);
   if (blocks && NormalisedDopri5::suits(system))
     in_->stepper = std::make_unique<NormalisedDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                       in_->events, in_->passages);
-  else if (blocks && BlockDopri5::suits(system))
+  else if (blocks)
     in_->stepper = std::make_unique<BlockDopri5>(in_->rhs, system, in_->tolerance, workers_,
                                                  in_->events, in_->passages);
   else
@@ -97,13 +115,16 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
                                                  in_->tolerance, workers_)
                        : make_splitting(std::move(in_->stepper), term, regime_, longest);
   }
+  in_->records_within_steps =
+      in_->stepper->adaptive() && !can.proximal && !blocks && x_.size() <= kLargestExtended;
   if (in_->stepper->adaptive()) in_->control.bounds.longest = longest;
   if (!in_->stepper->adaptive() && !options_.dt)
     throw UsageError(
         can.proximal
             ? can.proximal->proximal_term() +
                   " is taken by operator splitting with fixed steps; give their size with --dt"
-            : "--method " + options_.method + " takes fixed steps; give their size with --dt");
+            : "--method " + std::string(method.name) +
+                  " takes fixed steps; give their size with --dt");
   if (can.switching) in_->switch_values.resize(can.switching->switches());
   system.start(x_);
   in_->passages.start(view(), 0);
@@ -112,7 +133,8 @@ FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
 
 FlowDriver::~FlowDriver() = default;
 
-double FlowDriver::time() const { return in_->control.at.t; }
+const State& FlowDriver::state() const { return recorded_ ? in_->between : x_; }
+double FlowDriver::time() const { return recorded_.value_or(in_->control.at.t); }
 double FlowDriver::now() const { return in_->control.at.now(); }
 
 StepStatistics FlowDriver::statistics() const {
@@ -130,8 +152,8 @@ Outcome FlowDriver::ended(Outcome::Kind kind, const std::string& message) const 
 
 bool FlowDriver::at_rest() const { return in_->switching && in_->switching->at_rest(view()); }
 
-double FlowDriver::next_stop(double target) const {
-  return stop_before_kink(in_->training, time(), target);
+double FlowDriver::next_stop(double end) const {
+  return stop_before_kink(in_->training, time(), end);
 }
 
 void FlowDriver::pass_kink() {
@@ -139,40 +161,53 @@ void FlowDriver::pass_kink() {
   in_->stepper->reset();
 }
 
-void FlowDriver::begin_interval() {
-  interval_ = {};
+void FlowDriver::restart() {
   in_->stepper->reset();
-  if (in_->stepper->resumes_anywhere()) return;
-  last_target_ = {x_, regime_, time(), data()};
+  since_restart_ = 0;
+  in_->near_end = false;
+  place_.reset();
+  if (!in_->stepper->resumes_anywhere()) place_ = here();
 }
 
-Outcome FlowDriver::advance_to(double target) {
+Outcome FlowDriver::advance_on(std::span<const double> targets) {
+  const double target = targets.front();
+  const double end = in_->records_within_steps ? targets.back() : target;
   StepControl<double>& control = in_->control;
   const double& t = control.at.t;
+  recorded_.reset();
   if (in_->stopping && !std::exchange(stop_checked_, true) &&
       in_->stopping->stop_function(view(), now()) < 0)
     return stopped_at(t, at_time(t), in_->stopping->condition());
-  if (!inside_interval_) begin_interval();
-  inside_interval_ = true;
-  if (at_rest()) {
-    control.at.t = target;
-    inside_interval_ = false;
-    return ended(Outcome::Kind::reached, "");
+  if (!std::exchange(inside_interval_, true)) interval_ = {};
+  if (!std::exchange(underway_, true)) {
+    control.retry = false;
+    control.finite = true;
+    restart();
   }
+  if (!in_->ready && at_rest()) control.at.t = target;
   if (control.length <= 0 && target > t) {
     in_->rhs(x_, x_new_, t);
-    // Scaled by the first target after the start, not by the end: a run that is extended later must
-    // take the same steps as a longer run.
-    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - t);
+    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, next_stop(end) - t);
     control.length = first.length;
     if (first.cautious) control.bounds.cautious_since = t;
   }
   const bool adaptive = in_->stepper->adaptive();
-  bool repeats = false;  // whether a trial step was not taken and will be repeated
-  control.retry = false;
-  control.finite = true;
+  bool repeats = false;        // whether a trial step was not taken and will be repeated
+  std::int64_t evaluated = 0;  // by the run before the trial step, or before its first repetition
 
   while (t < target) {
+    if (in_->ready) {
+      if (target < in_->ready->there.t) {
+        record(target);
+        break;
+      }
+      if (std::optional<Outcome> over = take_step(target, end)) {
+        inside_interval_ = t < target;
+        underway_ = t < end;
+        return *over;
+      }
+      continue;
+    }
     // Checked before interrupts, so that a run that is over ends as it would without a signal.
     if (counts_.accepted + counts_.rejected >= options_.max_steps)
       return too_many_steps(options_.max_steps, t, at_time(t));
@@ -185,10 +220,17 @@ Outcome FlowDriver::advance_to(double target) {
                             control.finite ? std::nullopt : std::optional(cause_of_divergence()));
     }
 
-    const double stop = next_stop(target);
+    if (!std::exchange(repeats, true))
+      evaluated = in_->rhs.evaluations() - in_->stepper->known_evaluations();
+    const double stop = next_stop(end);
     double h = to_stop_     ? *to_stop_
                : to_switch_ ? *to_switch_
                             : control.step(stop, adaptive && !in_->stepper->falls_short());
+    if (in_->records_within_steps && !in_->near_end && !to_switch_ && !to_stop_ && stop == end &&
+        control.is_changed_by(end, h)) {
+      in_->near_end = true;
+      if (!place_) place_ = here();
+    }
     const Trial trial = in_->stepper->attempt(x_, now(), h, x_new_);
     // If the step was shortened, find_stop() examines it again.
     if (trial.length < h) to_stop_.reset();
@@ -196,8 +238,8 @@ Outcome FlowDriver::advance_to(double target) {
     const FineTime<double> there = control.end(h, stop);
     const double t_new = there.now();
     in_->extended.reset();
+    in_->has_record.reset();
     in_->partial.begin();
-    repeats = true;
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
@@ -205,51 +247,88 @@ Outcome FlowDriver::advance_to(double target) {
       if (!trial.finite && (!adaptive || (control.finite && !rhs_is_finite())))
         return not_finite_after(t, at_time(t), cause_of_divergence());
       control.update(false, trial, h, there);
+      evaluated = in_->rhs.evaluations() - in_->stepper->known_evaluations();
       continue;
     }
     // Both a switch and the end of the run end a step: switches are searched for first, and a stop
     // that comes earlier replaces them.
-    if (!to_switch_ && !to_stop_ && find_switch(h, t_new, target)) continue;
+    if (!to_switch_ && !to_stop_ && find_switch(h, t_new, end)) {
+      // After a switch at once, another step begins.
+      if (!to_switch_) repeats = false;
+      continue;
+    }
     if (!to_stop_ && find_stop(h, t_new)) continue;
+    // Data of the start, which the search for events changes.
+    if (target < there.t && !in_->before) {
+      in_->before = data();
+      in_->before->set("evaluations", evaluated);
+      in_->within = 0;
+    }
     if (find_events(h, t_new) || find_passages(h, t_new)) continue;
-
-    in_->stepper->accept();
-    x_.swap(x_new_);
-    ++counts_.accepted;
-    ++interval_.number;
-    interval_.smallest = smallest_with(interval_.smallest, h);
-    interval_.largest = largest_with(interval_.largest, h);
-    const double length = control.length;
-    control.update(true, trial, h, there);
-    if (!adaptive) control.length = length;
-    if (const double by = there.left(event_before_); by > 0)
-      control.length = by / (in_->stepper->divisible() ? 2 : 1);
+    in_->ready = {trial, h, there, stop};
     repeats = false;
-    if (stop < target && t == stop) pass_kink();
-    const bool switched = to_switch_.has_value();
-    if (switched) switch_now(target);
-    if (options_.hooks.on_step) options_.hooks.on_step(t);
-    // A switch may move the state.
-    if (to_stop_ ||
-        (switched && in_->stopping && in_->stopping->stop_function(view(), now()) < 0)) {
-      to_stop_.reset();
-      inside_interval_ = t < target;
-      return stopped_at(t, at_time(t), in_->stopping->condition());
-    }
-    if (at_rest()) control.at.t = target;
-    if (options_.steady_tolerance && steady(h)) {
-      inside_interval_ = t < target;
-      return ended(Outcome::Kind::steady, "steady at " + at_time(t));
-    }
-    in_->pace.update(counts_.accepted, t);
-    if (stuck()) {
-      inside_interval_ = t < target;
-      return ended(Outcome::Kind::stuck,
-                   "stuck at " + at_time(t) + ": " + in_->pace.sentence(*options_.end));
-    }
   }
+  if (place_) ++place_->targets;
+  ++in_->within;
   inside_interval_ = false;
+  underway_ = target < end;
   return ended(Outcome::Kind::reached, "");
+}
+
+std::optional<Outcome> FlowDriver::take_step(double target, double end) {
+  const auto [trial, h, there, stop] = *std::exchange(in_->ready, {});
+  in_->before.reset();
+  StepControl<double>& control = in_->control;
+  const double& t = control.at.t;
+  in_->stepper->accept();
+  x_.swap(x_new_);
+  ++counts_.accepted;
+  ++interval_.number;
+  interval_.smallest = smallest_with(interval_.smallest, h);
+  interval_.largest = largest_with(interval_.largest, h);
+  const double length = control.length;
+  control.update(true, trial, h, there);
+  if (!in_->stepper->adaptive()) control.length = length;
+  const double before_event = there.left(event_before_);
+  if (before_event > 0) control.length = before_event / (in_->stepper->divisible() ? 2 : 1);
+  if (stop < end && t == stop) pass_kink();
+  const bool switched = to_switch_.has_value();
+  if (switched) switch_now(end);
+  if (options_.hooks.on_step) options_.hooks.on_step(t);
+  // A switch may move the state.
+  if (std::exchange(to_stop_, {}) ||
+      (switched && in_->stopping && in_->stopping->stop_function(view(), now()) < 0))
+    return stopped_at(t, at_time(t), in_->stopping->condition());
+  if (at_rest()) control.at.t = target;
+  if (options_.steady_tolerance && steady(h))
+    return ended(Outcome::Kind::steady, "steady at " + at_time(t));
+  in_->pace.update(counts_.accepted, t);
+  if (stuck())
+    return ended(Outcome::Kind::stuck,
+                 "stuck at " + at_time(t) + ": " + in_->pace.sentence(*options_.end));
+  // Not while a search for an event goes on, or near the end: both change the lengths of steps.
+  if (in_->records_within_steps && !in_->stepper->resumes_anywhere() &&
+      ++since_restart_ >= kStepsBetweenRestarts && !(before_event > 0) && !in_->near_end)
+    restart();
+  return std::nullopt;
+}
+
+void FlowDriver::record(double target) {
+  const double h = in_->ready->h;
+  const double part = in_->control.at.left(target) / h;
+  Stepper& stepper = *in_->stepper;
+  if (!in_->has_record)
+    in_->has_record =
+        in_->extended.value_or(false) || stepper.extend_record(x_, now(), h, x_new_, in_->between);
+  in_->between.resize(x_.size());
+  if (*in_->has_record) {
+    stepper.record(x_, h, x_new_, part, in_->between);
+  } else {
+    // Another stepper, because a trial step would change what the first one remembers.
+    if (!in_->aside) in_->aside = options_.method->make(in_->rhs, in_->tolerance, workers_);
+    PartialSteps().take(*in_->aside, x_, now(), h, in_->control.jumps, part, in_->between);
+  }
+  recorded_ = target;
 }
 
 std::string FlowDriver::cause_of_divergence() const {
@@ -261,13 +340,13 @@ bool FlowDriver::rhs_is_finite() {
   return all_finite(workers_, x_new_);
 }
 
-void FlowDriver::begin_stage(double target) {
+void FlowDriver::begin_stage(double end) {
   // The last step of a stage is a good first step of the next one, unless the slope vanishes there.
   // This evaluation of the slope is not counted, because no step uses it.
   in_->rhs.system().rhs(view(), time(), x_new_);
-  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, target - time());
+  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, next_stop(end) - time());
   if (!first.cautious || at_rest()) return;
-  // If the target is this close, no event can be resolved before it.
+  // If the end is this close, no event can be resolved before it.
   if (first.length < 2 * smallest_step(time())) return;
   in_->control.length = std::min(in_->control.length, first.length);
   in_->control.bounds.cautious_since = time();
@@ -377,7 +456,7 @@ bool FlowDriver::find_passages(double h, double t_new) {
 
 // ---- regimes
 
-bool FlowDriver::find_switch(double h, double t_new, double target) {
+bool FlowDriver::find_switch(double h, double t_new, double end) {
   if (in_->switch_values.empty()) return false;
   const auto lowest = [&](StateView x, double t) {
     in_->switching->switch_functions(x, t, in_->switch_values);
@@ -391,7 +470,7 @@ bool FlowDriver::find_switch(double h, double t_new, double target) {
     // The regime was over before the step, so the switch happens at once, in a step of length zero.
     // This step is counted, so that a System that switches forever ends at the step limit.
     ++counts_.rejected;
-    switch_now(target);
+    switch_now(end);
     return true;
   }
   to_switch_ = first_negative(lowest, h, before, after) * h;
@@ -442,28 +521,30 @@ bool FlowDriver::find_stop(double h, double t_new) {
   return true;
 }
 
-void FlowDriver::switch_now(double target) {
+void FlowDriver::switch_now(double end) {
   to_switch_.reset();
   in_->switching->switch_regime(x_, regime_, now());
   in_->stepper->reset();
-  if (in_->has_stages && in_->stepper->adaptive() && time() < target) begin_stage(target);
+  if (in_->has_stages && in_->stepper->adaptive() && time() < end) begin_stage(end);
   in_->events.switched(view(), now());
 }
 
 // ---- resuming
 
 DriverData FlowDriver::data() const {
-  // An uninterrupted run restarts its stepper at a target, too; the repeated evaluations are not
-  // counted twice.
-  const std::int64_t repeated = inside_interval_ ? in_->stepper->known_evaluations() : 0;
+  // A resumed run evaluates again what the stepper knows here, unless every run restarts its
+  // stepper here.
+  const std::int64_t repeated = underway_ ? in_->stepper->known_evaluations() : 0;
   DriverData data;
   in_->steadiness.remember(data);
   in_->pace.remember(data);
   data.add("tolerance_factor", in_->tolerance.factor());
   data.add("dt", in_->control.length);
+  data.add("rejected_step", in_->control.retry ? 1.0 : 0.0);
   data.add("cautious_since", in_->control.bounds.cautious_since);
   if (in_->control.jumps) data.add("beside_t", in_->control.at.remainder);
   data.add("inside_interval", inside_interval_ ? 1.0 : 0.0);
+  data.add("underway", underway_ ? 1.0 : 0.0);
   data.add("evaluations", in_->rhs.evaluations() - repeated);
   data.add("accepted", counts_.accepted);
   data.add("rejected", counts_.rejected);
@@ -474,8 +555,10 @@ DriverData FlowDriver::data() const {
 }
 
 ResumePoint FlowDriver::resume_point() const {
-  if (in_->stepper->resumes_anywhere() || !inside_interval_) return {&x_, &regime_, time(), data()};
-  return {&last_target_.x, &last_target_.regime, last_target_.t, last_target_.data};
+  if (place_) return {&place_->x, &place_->regime, place_->t, place_->data, place_->targets};
+  const double t = in_->control.at.t;
+  if (in_->before && in_->ready) return {&x_, &regime_, t, *in_->before, in_->within};
+  return {&x_, &regime_, t, data()};
 }
 
 void FlowDriver::restore(State x, Regime regime, double t, const DriverData& data) {
@@ -490,8 +573,11 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   StepControl<double>& control = in_->control;
   control.at = {t, control.jumps ? data.number("beside_t") : 0};
   control.length = data.number("dt");
+  control.retry = data.number("rejected_step") != 0;
+  control.finite = true;
   control.bounds.cautious_since = data.number("cautious_since");
   inside_interval_ = data.number("inside_interval") != 0;
+  underway_ = data.number("underway") != 0;
   in_->rhs.set_evaluations(data.count("evaluations"));
   counts_ = {0, data.count("accepted"), data.count("rejected")};
   interval_ = data.interval("interval");
@@ -501,7 +587,10 @@ void FlowDriver::restore(State x, Regime regime, double t, const DriverData& dat
   to_stop_.reset();
   stop_checked_ = false;
   event_before_ = 0;
-  in_->stepper->reset();
+  recorded_.reset();
+  in_->ready.reset();
+  in_->before.reset();
+  restart();
 }
 
 }  // namespace popflow

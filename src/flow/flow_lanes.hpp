@@ -12,9 +12,9 @@ namespace popflow {
 
 /// Whether flows by this method are integrated in lanes if the System has lanes. Flows that may
 /// stop early (steady or stuck) are integrated one by one.
-bool supports_flow_lanes(const std::string& method, bool may_stop_early);
+bool supports_flow_lanes(FlowMethodRow method, bool may_stop_early);
 /// Whether flows of this System can be integrated in lanes by this method.
-bool has_flow_lanes(const System& system, const std::string& method, bool may_stop_early);
+bool has_flow_lanes(const System& system, FlowMethodRow method, bool may_stop_early);
 
 /// Integrates any number of flows, each with its own System and options, in SIMD lanes. Flows with
 /// the same LaneFormulas and method share a batch; when a flow reaches its target, its lane takes
@@ -29,9 +29,12 @@ class FlowLanes {
   FlowLanes(std::vector<Flow> flows, const std::function<bool()>& interrupted);
   ~FlowLanes();
 
-  /// Advances each flow that has not ended to its target. Call advance() of its driver with the
-  /// same target to learn how the flow ended.
-  void advance(std::span<const double> targets);
+  /// Advances each flow that has not ended to the first of its targets, and possibly further: the
+  /// states at later targets are kept. Call advance() of its driver with the same targets to learn
+  /// the state or how the flow ended. The targets must outlive the flows.
+  void advance(std::span<const std::span<const double>> targets);
+  /// Advances each flow that has not ended to its end.
+  void advance(std::span<const double> ends);
   /// Drivers of all flows, in order. Advancing a driver beyond its target moves its flow alone.
   [[nodiscard]] std::vector<std::unique_ptr<Driver>> drivers() const;
 

@@ -68,7 +68,18 @@ class LaneBank {
   void watch(std::size_t lane);
   /// Whether an extremum may have happened in the last step of the lane's flow.
   [[nodiscard]] bool extremum_in(std::size_t lane);
-  void locate_within(std::size_t lane);
+  struct Step {
+    double t, h, t_new;
+  };
+  /// Prepares `within_` for the last step of the lane's flow.
+  Step begin_within(std::size_t lane);
+  void locate_within(std::size_t lane, const Step& step);
+  /// Start of the last step, of a flow that stops at records. Events must not have been located.
+  [[nodiscard]] LaneFlow::Start start_of_step(std::size_t lane) const;
+  /// Records the states at the targets within the last step of the lane's flow.
+  void record_within(std::size_t lane, const Step& step);
+  /// Counts of the flow, including those of its time in the lane.
+  [[nodiscard]] StepStatistics counts(const LaneFlow& flow, const LanePace::Flow& at) const;
 
   const LaneFormulas& formulas_;
   LaneQueue& queue_;
@@ -78,14 +89,19 @@ class LaneBank {
   LaneStepper& steps_;
   LanePace pace_;
   LaneRows fresh_{1}, seen_{1};
-  LaneRows values_, watched_;   ///< values and watched flags of events: one row for each event
-  LaneRows passing_, awaited_;  ///< values and watched flags of passages: one row for each item
+  LaneRows values_,
+      watched_;  ///< values of events and the changes they await: one row for each event
+  LaneRows passing_,
+      awaited_;  ///< values of passages and the changes they await: one row for each item
   std::array<std::size_t, kLanes> in_lane_;
   std::size_t moving_ = 0;  ///< number of lanes that have a flow
   bool any_fresh_ = false;
   bool any_awaited_ = false;  ///< whether any flow in a lane has items that have not passed yet
   State slope_;
   StepWithin within_;
+  /// Controllers before the last step, of the flows that stop at records.
+  std::array<LanePace::Flow, kLanes> before_;
+  bool any_stops_ = false;  ///< whether any flow in a lane stops at records
   std::vector<double> of_;  ///< parameters of the formulas for one lane
   /// Event functions and heights of one lane, needed only with extrema.
   std::vector<double> known_;

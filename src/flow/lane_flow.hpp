@@ -1,6 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "flow/event_watch.hpp"
 #include "flow/passages.hpp"
@@ -40,15 +45,47 @@ struct LaneFlow {
   EventWatch events;
   Passages passages;
   State x;
-  bool inside = false;  ///< whether the flow is within an interval between targets
-  double target = 0;
+  bool inside = false;                   ///< whether the flow is on its way to the last target
+  std::span<const double> targets = {};  ///< times to be recorded, the next one first
+  double target = 0;                     ///< the last of them, where a step ends
+  /// States at targets within the last steps, each after its time.
+  std::vector<double> records = {};
+  std::size_t delivered = 0;  ///< how many numbers of `records` the driver has shown
+  bool stops = false;  ///< whether the flow leaves its lane with the first state that is recorded
+  bool paused = false;
+  /// Start of a step, from which the flow can be resumed.
+  struct Start {
+    State x;
+    double t;
+    DriverData data;
+    std::size_t targets = 0;  ///< number of targets reached since
+  };
+  // Kept if the flow stops at records: the start of the step with the last ones, and that of the
+  // first step whose length the last target has changed.
+  std::optional<Start> before = {}, near_end = {};
   StepStatistics counts = {};
   IntervalSteps interval = {};
+  IntervalSteps recorded_interval = {};  ///< steps between the last two records, if it stops there
+  IntervalSteps after_record = {};       ///< steps since the last record, if it stops there
   Outcome outcome = {};
   bool ended = false;
 
-  /// Whether the flow has not reached its target and has not ended.
-  [[nodiscard]] bool is_running() const { return !ended && control.at.t < target; }
+  /// Whether the flow needs a lane: its last target is ahead, and it has not ended.
+  [[nodiscard]] bool is_running() const { return !ended && !paused && control.at.t < target; }
+  [[nodiscard]] bool has_record() const { return delivered < records.size(); }
+  /// Next time to be recorded within a step; infinity: none.
+  [[nodiscard]] double next_save() const {
+    return targets.size() > 1 ? targets.front() : std::numeric_limits<double>::infinity();
+  }
+  /// Adds the state at the next target.
+  void add(const State& at) {
+    records.push_back(targets.front());
+    records.insert(records.end(), at.begin(), at.end());
+    targets = targets.subspan(1);
+  }
+  /// Data of a checkpoint, with this controller, these counts and steps.
+  [[nodiscard]] DriverData data(const StepControl<double>& now, const StepStatistics& done,
+                                const IntervalSteps& steps) const;
   void end(Outcome how) {
     outcome = std::move(how);
     ended = outcome.kind != Outcome::Kind::interrupted;

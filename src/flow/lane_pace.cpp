@@ -1,6 +1,6 @@
 #include "flow/lane_pace.hpp"
 
-#include "lane_width.hpp"
+#include "lanes/lane_width.hpp"
 
 namespace popflow {
 
@@ -71,7 +71,8 @@ bool judge_lanes(const Number& error, const Number& factor, const Number& seen, 
 
   const Truth<Number> on_its_way = control.at.t < target && rows[Row::steps_left] >= 1 &&
                                    control.length >= smallest_step(control.at.t, control.jumps);
-  const Truth<Number> examine = busy && (!on_its_way || (taken && seen != 0) || !trial.finite);
+  const Truth<Number> wanted = seen != 0 || control.at.t >= rows[Row::save];
+  const Truth<Number> examine = busy && (!on_its_way || (taken && wanted) || !trial.finite);
   rows.set(Row::examine, examine);
   h = select(busy, control.step(target), Number(0));
   return any(examine);
@@ -85,6 +86,7 @@ void LanePace::begin(std::size_t lane, const Flow& flow, LaneRows& h) {
                             control.at.t,
                             control.at.remainder,
                             flow.target,
+                            flow.save,
                             control.length,
                             control.bounds.longest,
                             control.bounds.cautious_since,
@@ -137,15 +139,16 @@ bool LanePace::can_step(std::size_t lane) const {
          at(length, lane) >= smallest_step(at(t, lane), at(jumps, lane) != 0);
 }
 
-void add_reached(std::size_t rows, const LaneRows& watched, const LaneRows& values,
+void add_reached(std::size_t rows, const LaneRows& awaited, const LaneRows& values,
                  LaneRows& reached) {
   in_widest_vectors([&]<std::size_t width>() {
     using Number = BasicPack<width>;
     Number& all = *reached.packs<width>();
     for (size_t row = 0; row < rows; ++row) {
-      const Number here =
-          select(values.packs<width>()[row] >= 0, watched.packs<width>()[row], Number(0));
-      all = max(all, here);
+      const Number& value = values.packs<width>()[row];
+      const Number& sign = awaited.packs<width>()[row];
+      const auto changed = (sign > 0 && value >= 0) || (sign < 0 && value < 0);
+      all = select(changed, Number(1), all);
     }
   });
 }

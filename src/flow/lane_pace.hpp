@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "flow/step_control.hpp"
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "popflow/driver.hpp"
 
 namespace popflow {
@@ -17,6 +18,7 @@ class LanePace {
     t,          ///< time, always below the target
     remainder,  ///< rounding remainder, of FineTime
     target,
+    save,            ///< next time to be recorded within a step; infinity: none
     length,          ///< next step length, of StepControl
     longest,         ///< longest step, of StepBounds
     cautious_since,  ///< of StepBounds
@@ -43,6 +45,7 @@ class LanePace {
   struct Flow {
     StepControl<double> control = {.length = 1, .finite = true};
     double target = 1;
+    double save = std::numeric_limits<double>::infinity();
     std::int64_t steps_left = 0;
     IntervalSteps interval = {};
     std::int64_t accepted = 0;
@@ -53,6 +56,8 @@ class LanePace {
   /// Puts a flow into the lane and writes the length of its first step to `h` (one row).
   void begin(std::size_t lane, const Flow& flow, LaneRows& h);
   [[nodiscard]] Flow flow(std::size_t lane) const;
+  /// Sets the next time to be recorded.
+  void expect(std::size_t lane, double time) { rows_.at(save, lane) = time; }
   /// Marks the lane as empty: its steps have length zero.
   void idle(std::size_t lane, LaneRows& h);
 
@@ -62,7 +67,7 @@ class LanePace {
   ///
   /// Returns true if any flow must be examined. A flow must be examined if
   ///
-  /// - its step was accepted and reached the target or contains an event
+  /// - its step was accepted and reached the target, or contains an event or a time to be recorded
   /// - its step was not finite
   /// - the flow may not take another step
   bool judge(const LaneRows& error, const LaneRows& factor, const LaneRows& seen, LaneRows& h);
@@ -74,9 +79,10 @@ class LanePace {
   LaneRows rows_{rows};
 };
 
-/// Marks lanes in which a watched event is reached: in `reached` (one row) writes 1 where `values`
-/// is non-negative in any row that `watched` marks. Other entries stay as they are.
-void add_reached(std::size_t rows, const LaneRows& watched, const LaneRows& values,
+/// Marks lanes in which an awaited change of sign has come: in `reached` (one row) writes 1 where,
+/// in any row, `values` is non-negative and `awaited` is 1, or negative and -1. Other entries stay
+/// as they are.
+void add_reached(std::size_t rows, const LaneRows& awaited, const LaneRows& values,
                  LaneRows& reached);
 
 }  // namespace popflow

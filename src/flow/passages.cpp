@@ -48,8 +48,6 @@ Passages::Passages(const System& system, Capability<Events> events)
 void Passages::start(StateView x, double t) {
   if (times_.empty()) return;
   events_->passage_functions(x, t, values_);
-  for (std::size_t i = 0; i < times_.size(); ++i)
-    if (values_[i] >= 0) times_[i] = t;
   count_left();
 }
 
@@ -77,7 +75,7 @@ void Passages::note(std::span<const Passed> passed) {
 bool Passages::step_to(StateView x_new, double t_new) {
   events_->passage_functions(x_new, t_new, values_new_);
   for (std::size_t i = 0; i < times_.size(); ++i)
-    if (values_new_[i] >= 0 && std::isnan(times_[i])) return true;
+    if (passes(i)) return true;
   values_.swap(values_new_);
   return false;
 }
@@ -85,7 +83,7 @@ bool Passages::step_to(StateView x_new, double t_new) {
 std::vector<std::size_t> Passages::passing() const {
   std::vector<std::size_t> passing;
   for (std::size_t i = 0; i < times_.size(); ++i)
-    if (values_new_[i] >= 0 && std::isnan(times_[i])) passing.push_back(i);
+    if (passes(i)) passing.push_back(i);
   return passing;
 }
 
@@ -209,6 +207,7 @@ void Passages::find(StateView x, double t, double h, StateView x_new, double t_n
     locate_closely(t, h, *error, state_at);
   else
     locate(t, h, state_at);
+  step_to(x_new, t_new);
 }
 
 }  // namespace popflow

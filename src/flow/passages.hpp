@@ -38,7 +38,7 @@ class Passages {
   /// `events`: the System's capability.
   Passages(const System& system, Capability<Events> events);
 
-  /// Starts a trajectory. Items that are beyond their level at x have passed.
+  /// Starts a trajectory at x.
   void start(StateView x, double t);
   /// Resumes with the passage times found earlier.
   void restore(StateView x, double t, std::span<const double> times);
@@ -65,6 +65,11 @@ class Passages {
 
   /// Whether the item has passed.
   [[nodiscard]] bool passed(std::size_t item) const { return times_[item] == times_[item]; }
+  /// Sign of the change that the item awaits: 1 if its function must become non-negative, -1 if it
+  /// must become negative first, 0 if the item has passed.
+  [[nodiscard]] int awaits(std::size_t item) const {
+    return passed(item) ? 0 : values_[item] < 0 ? 1 : -1;
+  }
   /// Records passages that the stepper has located itself.
   void note(std::span<const Passed> passed);
 
@@ -73,13 +78,17 @@ class Passages {
 
  private:
   void count_left();
+  /// Whether the item passes between the last point and the point given to step_to().
+  [[nodiscard]] bool passes(std::size_t item) const {
+    return values_[item] < 0 && values_new_[item] >= 0 && !passed(item);
+  }
   /// Fraction of the step of length h from t at which a stretch of zeros of the item's function
   /// begins. The stretch begins after `low`, where the function is `at_low`, and no later than
   /// `high`.
   [[nodiscard]] double begin_of_zeros(std::size_t item, double t, double h, double low,
                                       double at_low, double high,
                                       const std::function<StateView(double part)>& state_at);
-  /// Items that pass between the last point and the point given to step_to().
+  /// All items that pass.
   [[nodiscard]] std::vector<std::size_t> passing() const;
   Capability<Events> events_;
   std::vector<double> times_;

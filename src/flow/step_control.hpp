@@ -97,6 +97,10 @@ struct StepControl {
   [[nodiscard]] Number step(const Number& target, bool adaptive = true) const {
     return step_within(bounds.within_longest(length), at.left(target), adaptive);
   }
+  /// Whether a step of length h would have another length, or another end, without the target.
+  [[nodiscard]] bool is_changed_by(const Number& target, const Number& h) const {
+    return h != bounds.within_longest(length) || h == at.left(target);
+  }
   /// End of a step of length h towards the target.
   [[nodiscard]] FineTime<Number> end(const Number& h, const Number& target) const {
     const FineTime<Number> there = at.after(h, jumps);

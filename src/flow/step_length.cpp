@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "endings.hpp"
+#include "flow/endings.hpp"
 #include "popflow/math.hpp"
 
 namespace popflow {

@@ -28,19 +28,34 @@ void StepWithin::begin(const System& system, const Tolerance& tolerance, bool ju
   h_ = h;
   stepper_.reset();
   partial_.begin();
-  const auto slope = [&](const State& at, State& dxdt, double time) {
-    system.rhs({at, {}}, time, dxdt);
+  dense_output_.reset();
+  record_.reset();
+}
+
+bool StepWithin::prepare(Prepare by) {
+  const auto slope = [this](const State& at, State& dxdt, double time) {
+    system_->rhs({at, {}}, time, dxdt);
   };
-  if (!ends_with_stage_) slope(x_new, last_, t + h);
-  has_dense_output_ = dense_->prepare(step(), slope, tolerance, between_);
+  if (!ends_with_stage_ && !dense_output_ && !record_) slope(x_new, last_, t_ + h_);
+  return ((*dense_).*by)(step(), slope, *tolerance_, between_);
 }
 
 StateView StepWithin::at(double part) {
-  if (has_dense_output_)
+  if (!dense_output_) dense_output_ = prepare(&DenseOutput::prepare);
+  if (*dense_output_)
     dense_->at(step(), part, between_);
   else
     partial_.take(stepper(), x, t_, h_, jumps_, part, between_);
   return {between_, {}};
+}
+
+const State& StepWithin::record(double part) {
+  if (!record_) record_ = dense_output_.value_or(false) || prepare(&DenseOutput::prepare_record);
+  if (*record_)
+    dense_->record(step(), part, between_);
+  else
+    PartialSteps().take(stepper(), x, t_, h_, jumps_, part, between_);
+  return between_;
 }
 
 Stepper& StepWithin::stepper() {

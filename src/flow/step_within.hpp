@@ -29,11 +29,16 @@ class StepWithin {
   void begin(const System& system, const Tolerance& tolerance, bool jumps, double t, double h);
   /// State after a fraction of the step.
   StateView at(double part);
+  /// State to be recorded after a fraction of the step.
+  const State& record(double part);
   /// Degree of the dense output.
   [[nodiscard]] int degree() const { return dense_->degree(); }
 
  private:
   [[nodiscard]] DenseOutput::Step step() const;
+  using Prepare = bool (DenseOutput::*)(const DenseOutput::Step&, const DenseOutput::Slope&,
+                                        const Tolerance&, State&);
+  bool prepare(Prepare by);
   /// Stepper of the method for a single trajectory.
   Stepper& stepper();
 
@@ -44,7 +49,8 @@ class StepWithin {
   std::vector<State*> stages_;  ///< pointers to `slopes`
   State last_;                  ///< slope at x_new, if no stage provides it
   State between_;
-  bool has_dense_output_ = false;
+  // Whether the step has dense output, and dense output for records; empty until asked.
+  std::optional<bool> dense_output_, record_;
 
   const System* system_ = nullptr;
   const Tolerance* tolerance_ = nullptr;

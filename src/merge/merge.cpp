@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "engine/interrupt.hpp"
+#include "file/examine.hpp"
 #include "file/output.hpp"
 #include "merge/ensemble.hpp"
 #include "merge/sweeps.hpp"
@@ -44,6 +45,7 @@ ExitCode merge(const MergeOptions& options, const Catalogue& catalogue, Screen& 
   check_output(options);
   ask_for_descriptors();
   const InterruptGuard guard;
+  hdf5::examine_together(options.files);
   if (kind_of(DataFile(options.files.front())) == FileKind::sweep)
     return merge_sweeps(options, catalogue, screen);
   if (options.allow_missing)

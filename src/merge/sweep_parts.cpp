@@ -11,26 +11,48 @@
 #include "merge/same_options.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
-#include "run/experiment.hpp"
+#include "run/resume_config.hpp"
 #include "sweep/read_files.hpp"
 #include "sweep/sweep.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
 
+namespace {
+
+/// Returns the configuration of a part. A part of the first one's system and format need not be
+/// opened once more to check these.
+RunConfig config_of(const StoredFile& file, const StoredFile& first, const Catalogue& catalogue) {
+  const auto version = [](const StoredFile& of) {
+    const Attribute* const attribute = find_attribute(of.layout(), "format_version");
+    return attribute == nullptr ? decltype(attribute->value)() : attribute->value;
+  };
+  const auto same = [&](const char* group, const char* name) {
+    return text_of(file.layout(), group, name) == text_of(first.layout(), group, name);
+  };
+  if (&file == &first || !same("", "system") || !same("provenance", "plugin_hash") ||
+      version(file) != version(first))
+    return sweep_config(DataFile(file.path()), catalogue);
+  return blaming_file(file.path(), [&] {
+    return sweep_from_config_text(catalogue.info(text_of(file.layout(), "", "system")),
+                                  text_of(file.layout(), "parameters", "config"), file.path());
+  });
+}
+
+}  // namespace
+
 std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
                                         const Catalogue& catalogue) {
   std::vector<SweepPart> parts;
   for (const std::string& path : files) {
     throw_if_interrupted();
-    const DataFile file(path);
-    if (kind_of(file) != FileKind::sweep)
+    SweepPart& part = parts.emplace_back(path);
+    if (find_group(part.file.layout(), "sweep") == nullptr)
       throw InputError("'" + path + "' is not a sweep of popflow, but '" + files.front() +
                        "' is one");
-    SweepPart& part = parts.emplace_back(path);
     require_complete(part.file);
-    part.cells = std::make_unique<Cells>(sweep_config(file, catalogue));
-    part.status = file.read("status").integers;
+    part.cells = std::make_unique<Cells>(config_of(part.file, parts.front().file, catalogue));
+    part.status = part.file.integers("status", part.file.size("status"));
     const std::uint64_t each = part.cells->sweep().options.has("reduce") ? 1 : part.cells->runs();
     if (part.status.size() != part.cells->size() * each)
       throw InputError("'" + path +
@@ -141,7 +163,7 @@ void require_all(const std::vector<Owner>& owners, const std::vector<SweepPart>&
   std::uint64_t missing = 0;
   std::vector<std::string> some;
   for (std::uint64_t cell = 0; cell < owners.size(); ++cell) {
-    if (!owners[cell].nobody()) continue;
+    if (!owners[cell].is_missing()) continue;
     if (++missing <= 3) some.push_back(whole.describe(cell));
   }
   if (missing == 0) return;

@@ -22,8 +22,8 @@ StatusCounts count_statuses(const std::vector<SweepPart>& parts, const std::vect
   StatusCounts counts;
   for (const Owner& owner : owners)
     for (std::size_t run = 0; run < runs; ++run)
-      counts.add(owner.nobody() ? static_cast<std::int64_t>(Status::missing)
-                                : parts[owner.part].status[owner.unit * runs + run]);
+      counts.add(owner.is_missing() ? static_cast<std::int64_t>(Status::missing)
+                                    : parts[owner.part].status[owner.unit * runs + run]);
   return counts;
 }
 

@@ -30,7 +30,7 @@ std::vector<Owner> find_owners(const FileParts& parts, std::uint64_t units, bool
       const std::size_t ended = parts[p]->ended(unit);
       if (ended == 0 && !begun) continue;
       Owner& owner = owners[parts[p]->places[unit]];
-      if (owner.nobody() || ended > parts[owner.part]->ended(owner.unit)) owner = {p, unit};
+      if (owner.is_missing() || ended > parts[owner.part]->ended(owner.unit)) owner = {p, unit};
     }
   }
   return owners;
@@ -61,32 +61,46 @@ void write(TrajectoryFile& to, const std::string& name, NumberType type, std::si
   }
 }
 
-/// Copies a variable of the units that `owners` own, the first of which has number `first`.
+/// Reads the rows of a variable of those units [first, first + number) of the whole that a part
+/// owns, and puts them into `piece`. Units that are consecutive in the part are read together: the
+/// cells of a shard lie scattered over the whole, so one by one they would be millions of reads.
+void collect_rows(const FileParts& parts, std::uint32_t part, std::span<const Owner> owners,
+                  const std::string& name, std::size_t width, std::size_t row, std::uint64_t first,
+                  std::size_t number, std::vector<char>& piece) {
+  const std::vector<std::uint64_t>& places = parts[part]->places;
+  const auto is_read = [&](std::size_t unit) {
+    const std::uint64_t place = places[unit];
+    return place >= first && place - first < number && owners[place].part == part &&
+           owners[place].unit == unit;
+  };
+  std::vector<char> rows;
+  for (std::size_t unit = 0; unit < places.size(); ++unit) {
+    std::size_t end = unit;
+    while (end < places.size() && is_read(end)) ++end;
+    if (end == unit) continue;
+    rows.resize((end - unit) * row);
+    parts[part]->file.read(name, unit * width, (end - unit) * width, rows.data());
+    for (std::size_t i = unit; i < end; ++i)
+      std::memcpy(piece.data() + (places[i] - first) * row, rows.data() + (i - unit) * row, row);
+    unit = end;
+  }
+}
+
+/// Copies a variable of the units [first, first + number) of the whole.
 void copy_piece(const FileParts& parts, std::span<const Owner> owners, const std::string& name,
-                NumberType type, std::size_t width, std::uint64_t first, TrajectoryFile& to) {
+                NumberType type, std::size_t width, std::uint64_t first, std::size_t number,
+                TrajectoryFile& to) {
   const std::size_t row = width * bytes_of(type);
-  std::vector<char> piece(row * owners.size());
+  std::vector<char> piece(row * number);
+  for (std::uint32_t part = 0; part < parts.size(); ++part)
+    collect_rows(parts, part, owners, name, width, row, first, number, piece);
   // Only consecutive units with an owner are written; the others keep their fill values.
-  for (std::size_t i = 0; i < owners.size();) {
-    if (owners[i].nobody()) {
-      ++i;
-      continue;
-    }
+  for (std::size_t i = 0; i < number;) {
     std::size_t end = i;
-    while (end < owners.size() && !owners[end].nobody()) ++end;
-    for (std::size_t unit = i; unit < end;) {
-      // Read together the units that are consecutive in one part, too.
-      const Owner from = owners[unit];
-      std::size_t together = 1;
-      while (unit + together < end && owners[unit + together].part == from.part &&
-             owners[unit + together].unit == from.unit + together)
-        ++together;
-      parts[from.part]->file.read(name, from.unit * width, together * width,
-                                  piece.data() + unit * row);
-      unit += together;
-    }
-    write(to, name, type, (first + i) * width, (end - i) * width, piece.data() + i * row);
-    i = end;
+    while (end < number && !owners[first + end].is_missing()) ++end;
+    if (end > i)
+      write(to, name, type, (first + i) * width, (end - i) * width, piece.data() + i * row);
+    i = std::max(end, i + 1);
   }
 }
 
@@ -117,7 +131,7 @@ void require_same_overlaps(const FileParts& parts, const std::vector<Owner>& own
     const std::vector<UnitVariable> variables = compared(p);
     for (std::uint64_t unit = 0; unit < part.places.size(); ++unit) {
       const Owner& owner = owners[part.places[unit]];
-      if (owner.part == p || owner.nobody() || part.ended(unit) == 0) continue;
+      if (owner.part == p || owner.is_missing() || part.ended(unit) == 0) continue;
       throw_if_interrupted();
       const FilePart& its = *parts[owner.part];
       for (const UnitVariable& of : variables)
@@ -134,11 +148,10 @@ void copy_units(const FileParts& parts, const std::vector<Owner>& owners, const 
   const std::size_t row = width * bytes_of(type);
   const std::size_t at_a_time =
       std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(row, 1));
-  const std::span<const Owner> all(owners);
-  for (std::size_t first = 0; first < all.size(); first += at_a_time) {
+  for (std::size_t first = 0; first < owners.size(); first += at_a_time) {
     throw_if_interrupted();
-    copy_piece(parts, all.subspan(first, std::min(at_a_time, all.size() - first)), name, type,
-               width, first, to);
+    copy_piece(parts, owners, name, type, width, first, std::min(at_a_time, owners.size() - first),
+               to);
   }
 }
 

@@ -39,12 +39,12 @@ using FileParts = std::vector<const FilePart*>;
 
 /// Place from which a unit of the whole gets its numbers.
 struct Owner {
-  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNoPart = std::numeric_limits<std::uint32_t>::max();
 
-  std::uint32_t part = kNobody;
+  std::uint32_t part = kNoPart;
   std::uint64_t unit = 0;  ///< number in that part
 
-  [[nodiscard]] bool nobody() const { return part == kNobody; }
+  [[nodiscard]] bool is_missing() const { return part == kNoPart; }
 };
 
 /// Returns the owner of each unit of the whole: the first part in which most of its runs have

@@ -95,9 +95,10 @@ POPFLOW_WIDEST bool all_valid_of(std::size_t numbers, const double* x) {
 }
 
 POPFLOW_WIDEST bool any_reached_of(std::size_t numbers, const double* values,
-                                   const double* watched) {
+                                   const double* awaited) {
   int reached = 0;
-  for (std::size_t i = 0; i < numbers; ++i) reached |= (values[i] >= 0 && watched[i] > 0) ? 1 : 0;
+  for (std::size_t i = 0; i < numbers; ++i)
+    reached |= (awaited[i] > 0 && !(values[i] < 0)) || (awaited[i] < 0 && values[i] < 0) ? 1 : 0;
   return reached != 0;
 }
 
@@ -113,8 +114,8 @@ bool step_lanes(std::size_t entries, double h, double scale, const double* f,
 
 bool all_valid(std::size_t entries, const double* x) { return all_valid_of(entries * kLanes, x); }
 
-bool any_reached(std::size_t rows, const double* values, const double* watched) {
-  return any_reached_of(rows * kLanes, values, watched);
+bool any_reached(std::size_t rows, const double* values, const double* awaited) {
+  return any_reached_of(rows * kLanes, values, awaited);
 }
 
 }  // namespace popflow

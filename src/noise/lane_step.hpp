@@ -18,7 +18,8 @@ bool step_lanes(std::size_t entries, double h, double scale, const double* f,
 /// Whether all lanes of x hold valid states.
 bool all_valid(std::size_t entries, const double* x);
 
-/// Whether any of the `rows` values is non-negative where `watched` is 1.
-bool any_reached(std::size_t rows, const double* values, const double* watched);
+/// Whether any of the `rows` values is not negative where `awaited` is 1, or negative where it is
+/// -1.
+bool any_reached(std::size_t rows, const double* values, const double* awaited);
 
 }  // namespace popflow

@@ -1,18 +1,18 @@
 #include "noise/noise_model.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
+#include "machine/streaming.hpp"
 #include "noise/normals.hpp"
-#include "noise/sample_squares.hpp"
 #include "noise/symmetric_root.hpp"
+#include "numerics/linear_algebra.hpp"
 #include "random/stream_normals.hpp"
 #include "steppers/tolerance.hpp"
-#include "streaming.hpp"
+#include "training/sampled_gradients.hpp"
 
 namespace popflow {
 
@@ -194,6 +194,7 @@ class ExactNoise : public NoiseModel {
              bool diagonal)
       : diagonal_(diagonal),
         exact_(system.capabilities().covariance),
+        projection_(system.capabilities().noise_projection),
         workers_(workers),
         options_(options),
         normals_(system.shape().state_size()),
@@ -209,7 +210,10 @@ class ExactNoise : public NoiseModel {
     const Eigen::Map<const Eigen::VectorXd> increment(sum_.data(), size);
     Eigen::Map<Eigen::VectorXd> result(out.data(), size);
     if (diagonal_) {
-      result.array() += covariance_.diagonal().array().max(0).sqrt() * increment.array();
+      for (std::size_t i = 0; i < sum_.size(); ++i)
+        sum_[i] *= std::sqrt(std::max(covariance_.diagonal()[static_cast<Eigen::Index>(i)], 0.0));
+      if (projection_) projection_->project_noise(x, sum_);
+      result += increment;
       return;
     }
     // The symmetric root allows a singular covariance. A non-finite covariance gives non-finite
@@ -227,22 +231,22 @@ class ExactNoise : public NoiseModel {
       result += symmetric_root_times(covariance_, increment);
       return;
     }
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_);
+    const auto [eigenvalues, eigenvectors] = symmetric_eigen(covariance_);
     // Directions without noise have eigenvalues at rounding level; the roots of these would add
     // noise of 1e-8.
-    const Eigen::VectorXd& eigenvalues = solver.eigenvalues();
     const double rounding = 16 * static_cast<double>(size) *
                             std::numeric_limits<double>::epsilon() *
                             eigenvalues.cwiseAbs().maxCoeff();
     const Eigen::VectorXd roots =
         (eigenvalues.array() > rounding).select(eigenvalues.cwiseMax(0).cwiseSqrt(), 0);
-    const Eigen::VectorXd along = solver.eigenvectors().transpose() * increment;
-    result += solver.eigenvectors() * roots.cwiseProduct(along);
+    const Eigen::VectorXd along = eigenvectors.transpose() * increment;
+    result += eigenvectors * roots.cwiseProduct(along);
   }
 
  private:
   bool diagonal_;
   Capability<Covariance> exact_;
+  Capability<NoiseProjection> projection_;
   Workers& workers_;
   SdeDriver::Options options_;
   State normals_, sum_;
@@ -300,6 +304,7 @@ class DiagonalNoise : public Sampling {
  public:
   DiagonalNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
       : Sampling(system, workers, options),
+        projection_(system.capabilities().noise_projection),
         gradient_(system.shape().state_size()),
         mean_(gradient_.size()),
         squares_(gradient_.size()) {}
@@ -311,10 +316,13 @@ class DiagonalNoise : public Sampling {
     add_increments(workers_, options_, step,
                    amplitude(options_) / std::sqrt(static_cast<double>(samples_ - 1)), gradient_,
                    mean_);
-    for (std::size_t j = 0; j < mean_.size(); ++j) out[j] += std::sqrt(squares_[j]) * mean_[j];
+    for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] *= std::sqrt(squares_[j]);
+    if (projection_) projection_->project_noise(x, mean_);
+    for (std::size_t j = 0; j < mean_.size(); ++j) out[j] += mean_[j];
   }
 
  private:
+  Capability<NoiseProjection> projection_;
   State gradient_, mean_, squares_;
 };
 

@@ -39,9 +39,6 @@ class NoiseModel {
   virtual void set_samples(std::int64_t /*samples*/) {}
 };
 
-/// Explains why the System has no sampled model, with the System's own reason if it gives one.
-std::string why_no_samples(const System& system);
-
 /// Creates the model that the options name (noise/noise_models.hpp). Throws UsageError, with the
 /// reason, if the System does not allow the model.
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,

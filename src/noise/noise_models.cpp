@@ -7,6 +7,7 @@
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "text/text.hpp"
+#include "training/sampled_gradients.hpp"
 
 namespace popflow {
 
@@ -52,23 +53,17 @@ std::vector<std::string> noises_of_gradients(bool are) {
   return names;
 }
 
-std::string why_no_samples(const System& system) {
-  const Capability<Sampled> sampled = system.capabilities().sampled;
-  return sampled.why_not().empty() ? system.info().name + " has no sampled model"
-                                   : sampled.why_not();
-}
-
 std::unique_ptr<NoiseModel> make_noise(const System& system, Workers& workers,
                                        const SdeDriver::Options& options) {
   const Capabilities can = system.capabilities();
   if (can.training) return make_trained_noise(system, workers, options);
   if (!can.no_noise.empty()) throw UsageError("--mode sde: " + can.no_noise);
-  const NoiseKind& kind = noise_kind(options.noise);
+  const NoiseKind& kind = *options.noise;
   if (!kind.of_gradients) return kind.make(system, workers, options);
   if (can.covariance) return kind.make_exact(system, workers, options);
   if (!can.sampled)
-    throw UsageError("--noise " + options.noise + ": " + why_no_samples(system) + "; --noise " +
-                     text::one_of(noises_of_gradients(false)) + " works");
+    throw UsageError("--noise " + std::string(kind.name) + ": " + why_no_samples(system) +
+                     "; --noise " + text::one_of(noises_of_gradients(false)) + " works");
   if (options.noise_samples < 2)
     throw UsageError("--noise-samples is " + std::to_string(options.noise_samples) +
                      "; a covariance needs at least 2 samples");

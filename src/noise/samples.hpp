@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "popflow/system.hpp"
@@ -15,6 +16,11 @@ inline double numbers_of_sample(const System& system) {
   constexpr double kConstantPart = 24;
   const Capability<Sampled> sampled = source_of_gradients(system).capabilities().sampled;
   return kConstantPart + (sampled ? sampled->numbers_of_sample() : 0);
+}
+
+/// Default of --noise-samples. An estimate of a covariance needs two samples.
+inline std::int64_t samples_of_noise(std::int64_t batch_size) {
+  return std::max<std::int64_t>(2, batch_size);
 }
 
 /// Largest allowed l of SVAG. Steps of eta/l with a larger l would be so small that the run would

@@ -7,6 +7,7 @@
 
 #include "flow/step_length.hpp"
 #include "noise/noise_model.hpp"
+#include "noise/noise_models.hpp"
 #include "noise/require_setting.hpp"
 #include "noise/sde_methods.hpp"
 #include "noise/sde_place.hpp"
@@ -28,7 +29,7 @@ void for_each_entry(Workers& workers, std::size_t size, const Body& body) {
 }
 
 SdeDriver::Options checked(SdeDriver::Options options) {
-  const bool descent = sde_method(options.method).steps == StepRule::learning_rate;
+  const bool descent = options.method->steps == StepRule::learning_rate;
   require_positive("learning-rate", options.learning_rate);
   require_at_least("batch-size", 1, options.batch_size);
   if (descent) options.dt = options.learning_rate;
@@ -38,7 +39,8 @@ SdeDriver::Options checked(SdeDriver::Options options) {
                      "; it must be 1 or 2");
   if (descent && options.modified_equation == 2)
     throw UsageError("--modified-equation 2 corrects the SDE for the steps of SGD; --method " +
-                     options.method + " takes such steps already; use --modified-equation 1");
+                     std::string(options.method->name) +
+                     " takes such steps already; use --modified-equation 1");
   require_at_least("coarsen", 1, options.coarsen);
   return options;
 }
@@ -47,7 +49,7 @@ SdeDriver::Options checked(SdeDriver::Options options) {
 
 struct SdeDriver::Internals {
   Internals(const System& system, Workers& workers, const Options& options)
-      : method(sde_method(options.method)),
+      : method(*options.method),
         noise(make_noise(system, workers, options)),
         loop(system, workers, options.hooks, options.max_steps),
         proximal(system.capabilities().proximal) {}
@@ -95,11 +97,12 @@ SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
   in_ = std::make_unique<Internals>(system, workers, options_);
   const bool additive_only = in_->method.needs_additive_noise();
   if (additive_only && !in_->noise->additive())
-    throw UsageError("--method " + options_.method +
-                     " is valid for additive noise only, and --noise " + options_.noise +
+    throw UsageError("--method " + std::string(options_.method->name) +
+                     " is valid for additive noise only, and --noise " +
+                     std::string(options_.noise->name) +
                      " depends on the state; use euler_maruyama or --noise isotropic");
   if (additive_only && options_.modified_equation == 2)
-    throw UsageError("--method " + options_.method +
+    throw UsageError("--method " + std::string(options_.method->name) +
                      " is valid for additive noise only, and --modified-equation 2 makes the noise "
                      "depend on the state; use euler_maruyama");
 }
@@ -252,8 +255,8 @@ void SdeDriver::restore(State x, Regime regime, double t, const DriverData& data
   begin_ = place.begin;
   inside_ = place.inside;
   in_->loop.interval = place.interval;
-  in_->loop.crossings.restore(data);
   in_->loop.restore(std::move(x), std::move(regime), steps_);
+  in_->loop.crossings.restore(data, in_->loop.view(), t);
 }
 
 }  // namespace popflow

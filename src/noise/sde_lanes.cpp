@@ -6,8 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "endings.hpp"
-#include "lane_rows.hpp"
+#include "flow/endings.hpp"
+#include "flow/watched.hpp"
+#include "lanes/lane_rows.hpp"
 #include "noise/crossings.hpp"
 #include "noise/lane_step.hpp"
 #include "noise/noise_models.hpp"
@@ -16,7 +17,6 @@
 #include "noise/sde_place.hpp"
 #include "popflow/parameter.hpp"
 #include "steppers/largest_entry.hpp"
-#include "watched.hpp"
 
 namespace popflow {
 
@@ -68,7 +68,7 @@ class Group {
   /// Run numbers; lanes without a run repeat the first one.
   std::array<std::uint64_t, kLanes> numbers_;
   LaneRows of_, x_, before_, f_, covariance_, normals_, noise_, squares_, values_;
-  LaneRows watched_;  ///< 1 where an event of a run is still to come
+  LaneRows watched_;  ///< Crossings::awaits() of the events of each run; 0 in lanes without a run
   SdePlace now_;
   double target_ = -1;
   bool restored_ = false;
@@ -83,7 +83,7 @@ Group::Group(const System& system, const SdeDriver::Options& options,
              std::span<const std::uint32_t> numbers, std::vector<DriverHooks> hooks)
     : formulas_(system.capabilities().in_lanes->lane_formulas()),
       options_(options),
-      descends_(sde_method(options.method).steps == StepRule::learning_rate),
+      descends_(options.method->steps == StepRule::learning_rate),
       entries_(system.shape().state_size()),
       of_system_(formulas_.sizes.entries),
       events_(events_of(system)),
@@ -125,7 +125,7 @@ void Group::load(std::size_t lane) {
         runs_.begin());
   x_.write(lane, runs_[from].x);
   for (std::size_t event = 0; event < events_; ++event)
-    watched_.at(event, lane) = from == lane && !runs_[lane].crossings.happened(event) ? 1 : 0;
+    watched_.at(event, lane) = from == lane ? runs_[lane].crossings.awaits(event) : 0;
 }
 
 void Group::advance(double target) {
@@ -255,7 +255,7 @@ class LaneDriver : public Driver {
       throw std::invalid_argument("the checkpoint belongs to another system");
     group_->restore(run_, SdePlace::of(t, data));
     run_.x = std::move(x);
-    run_.crossings.restore(data);
+    run_.crossings.restore(data, {run_.x, {}}, t);
   }
 
  private:
@@ -283,9 +283,8 @@ bool has_noisy_lanes(const System& system, const SdeDriver::Options& options) {
   // have happened.
   return lanes && lanes->lane_formulas().flow_and_covariance != nullptr && can.no_noise.empty() &&
          stopping(system) == nullptr && system.shape().passages.empty() &&
-         lanes->lane_formulas().sizes.entries <= kLargestNoisyLane &&
-         sde_method(options.method).has_lanes() && noise_kind(options.noise).has_lanes &&
-         options.modified_equation == 1 && options.coarsen == 1;
+         lanes->lane_formulas().sizes.entries <= kLargestNoisyLane && options.method->has_lanes() &&
+         options.noise->has_lanes && options.modified_equation == 1 && options.coarsen == 1;
 }
 
 std::vector<std::unique_ptr<Driver>> noisy_lanes(const System& system,

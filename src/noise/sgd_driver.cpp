@@ -12,6 +12,7 @@
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
+#include "training/sampled_gradients.hpp"
 #include "training/trained.hpp"
 
 namespace popflow {
@@ -159,8 +160,8 @@ void SgdDriver::restore(State x, Regime regime, double /*t*/, const DriverData& 
   rested_ = data.count("rested");
   arrived_ = data.number("arrived") != 0;
   in_->loop.interval = data.interval("interval");
-  in_->loop.crossings.restore(data);
   in_->loop.restore(std::move(x), std::move(regime), steps_);
+  in_->loop.crossings.restore(data, in_->loop.view(), time());
 }
 
 }  // namespace popflow

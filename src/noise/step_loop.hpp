@@ -3,15 +3,15 @@
 #include <string>
 #include <utility>
 
-#include "endings.hpp"
+#include "flow/endings.hpp"
 #include "flow/step_length.hpp"
+#include "flow/watched.hpp"
 #include "noise/crossings.hpp"
 #include "noise/guarded_state.hpp"
 #include "noise/switches.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system.hpp"
-#include "watched.hpp"
 
 namespace popflow {
 

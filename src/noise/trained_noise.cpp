@@ -19,13 +19,13 @@ class TrainedNoise final : public NoiseModel {
   TrainedNoise(const System& system, Workers& workers, const SdeDriver::Options& options)
       : training_(system.capabilities().training),
         of_gradients_(make_noise(training_->trained(), workers, options)),
-        descends_(sde_method(options.method).steps == StepRule::learning_rate),
+        descends_(options.method->steps == StepRule::learning_rate),
         options_(options),
         noise_(training_->trained().shape().state_size()),
         f_(noise_.size()) {
-    if (sde_method(options.method).needs_additive_noise())
+    if (options.method->needs_additive_noise())
       throw UsageError(
-          "--method " + options.method +
+          "--method " + std::string(options.method->name) +
           " is valid only for plain SGD at a constant learning rate; use euler_maruyama");
     if (options.modified_equation == 2)
       throw UsageError(

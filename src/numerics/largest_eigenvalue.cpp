@@ -1,9 +1,10 @@
 #include "numerics/largest_eigenvalue.hpp"
 
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+
+#include "numerics/linear_algebra.hpp"
 
 namespace popflow {
 
@@ -62,11 +63,10 @@ LargestEigenvalue largest_eigenvalue(
     }
     const Eigen::MatrixXd symmetric =
         projected.topLeftCorner(known, known).selfadjointView<Eigen::Upper>();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz(symmetric);
-    const Eigen::VectorXd& values = ritz.eigenvalues();
+    const auto [values, vectors] = symmetric_eigen(symmetric);
     const Index last = known - 1;
     found.value = values[last];
-    found.residual = rest * std::abs(ritz.eigenvectors()(last, last));
+    found.residual = rest * std::abs(vectors(last, last));
     const double size = values.cwiseAbs().maxCoeff();
     const double rounding = kRoundingOfOperator * size;
     found.converged = found.residual <= std::max(tolerance * std::abs(found.value), rounding) ||
@@ -80,7 +80,7 @@ LargestEigenvalue largest_eigenvalue(
     }
     // Restart with the leading half of the Ritz vectors.
     const Index kept = std::max<Index>(1, most / 2);
-    const Eigen::MatrixXd leading = ritz.eigenvectors().rightCols(kept);
+    const Eigen::MatrixXd leading = vectors.rightCols(kept);
     basis.leftCols(kept) = (basis.leftCols(known) * leading).eval();
     projected.setZero();
     projected.topLeftCorner(kept, kept).diagonal() = values.tail(kept);

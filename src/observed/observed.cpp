@@ -16,10 +16,11 @@ std::size_t place_of(const std::string& name, const SystemInfo& system) {
 
 }  // namespace
 
-Observed::Observed(std::unique_ptr<System> system, const Parameters& options, const Parameters& own)
+Observed::Observed(std::unique_ptr<System> system, const Observation& what, const Parameters& own)
     : system_(std::move(system)),
-      info_(observed_info(system_->info(), options)),
-      shape_(system_->shape()) {
+      info_(observed_info(system_->info(), what)),
+      shape_(system_->shape()),
+      rate_(what.rate) {
   // The sharpness, which the System itself does not have, is placed after the System's observables.
   for (const ObservableInfo& info : info_.observables)
     recorded_.push_back(place_of(info.name, system_->info()));
@@ -27,22 +28,20 @@ Observed::Observed(std::unique_ptr<System> system, const Parameters& options, co
     return std::ranges::find(info_.observables, name, &ObservableInfo::name) ==
            info_.observables.end();
   });
-  if (records_sharpness(options)) {
+  if (what.sharpness) {
     sharpness_.emplace(*system_, own);
-    limit_ = stability_limit(options);
+    limit_ = what.limit;
     reduced_ = is_reduced(system_->info(), own);
     if (limit_) of_rule_.push_back(sharpness_threshold());
     if (!info_.figure.empty())
       info_.figure += std::string("; ") + kSharpness + (limit_ ? " sharpness_threshold" : "");
   }
-  if (has_schedule(options)) {
-    scheduled_ = training_plan(options);
+  if (rate_) {
     of_rule_.push_back(scheduled_learning_rate());
     if (!info_.figure.empty()) info_.figure += "; " + scheduled_learning_rate().name;
   }
-  if (!options.has("stop-when") || !is_condition(options.word("stop-when"))) return;
-  condition_ =
-      StopCondition::parse(options.word("stop-when"), with_sharpness(system_->info(), options));
+  if (!what.condition) return;
+  condition_ = StopCondition::parse(*what.condition, with_sharpness(system_->info(), what));
   conditioned_ = place_of(condition_->observable, system_->info());
 }
 
@@ -83,14 +82,13 @@ double Observed::stop_function(StateView x, double t) const {
 void Observed::rule_numbers(double t, std::span<double> values) const {
   std::size_t i = 0;
   if (limit_ && i < values.size()) values[i++] = limit_->at(t);
-  if (scheduled_ && i < values.size())
-    values[i] = scheduled_->numbers.learning_rate * scheduled_->schedule.at(t);
+  if (rate_ && i < values.size()) values[i] = rate_->at(t);
 }
 
-std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Parameters& options,
+std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Observation& what,
                                     const Parameters& own) {
-  if (is_unobserved(options)) return system;
-  return std::make_unique<Observed>(std::move(system), options, own);
+  if (what.is_plain()) return system;
+  return std::make_unique<Observed>(std::move(system), what, own);
 }
 
 std::unique_ptr<System> unobserved(std::unique_ptr<System> system) {

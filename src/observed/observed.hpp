@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "flow/watched.hpp"
+#include "observed/observation.hpp"
 #include "observed/sharpness.hpp"
 #include "observed/stop_condition.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system.hpp"
-#include "training/training_plan.hpp"
-#include "watched.hpp"
 
 namespace popflow {
 
@@ -21,7 +21,7 @@ class Observed final : public System, public Watched {
  public:
   /// `own` are the System's own parameters. Throws UsageError for observables that the System does
   /// not have.
-  Observed(std::unique_ptr<System> system, const Parameters& options, const Parameters& own);
+  Observed(std::unique_ptr<System> system, const Observation& what, const Parameters& own);
 
   // System
   [[nodiscard]] const SystemInfo& info() const override { return info_; }
@@ -66,14 +66,13 @@ class Observed final : public System, public Watched {
   std::size_t conditioned_ = 0;  ///< place of the observable in the condition
   std::optional<Sharpness> sharpness_;
   std::optional<StabilityLimit> limit_;
-  std::optional<TrainingPlan> scheduled_;  ///< set if the learning rate changes
+  std::optional<ScheduledRate> rate_;  ///< set if the learning rate changes
   std::vector<ObservableInfo> of_rule_;
   bool reduced_ = false;  ///< whether coordinates are not the parameters themselves
 };
 
-/// Returns the System as the options of `run` observe it. If they record all observables, no
-/// others, and have no condition, returns the System unchanged.
-std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Parameters& options,
+/// Returns the System as a run observes it; the System itself if the observation is plain.
+std::unique_ptr<System> as_observed(std::unique_ptr<System> system, const Observation& what,
                                     const Parameters& own);
 
 /// Returns the underlying System.

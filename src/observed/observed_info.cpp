@@ -10,8 +10,6 @@ namespace popflow {
 
 namespace {
 
-constexpr const char* kAll = "all";
-
 bool is_among(const std::string& name, const std::vector<std::string>& names) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -65,7 +63,7 @@ std::string figure_without(const std::string& figure, const std::vector<std::str
 
 const ObservableInfo& sharpness_threshold() {
   static const ObservableInfo info = {
-      "sharpness_threshold", "2/eta",
+      "sharpness_threshold", "lambda_crit",
       "sharpness beyond which steps of the training rule are unstable",
       "linear stability; Cohen et al. 2022, arXiv 2207.14484"};
   return info;
@@ -77,18 +75,21 @@ const ObservableInfo& scheduled_learning_rate() {
   return info;
 }
 
-bool has_schedule(const Parameters& options) {
-  if (options.find("learning-rate-schedule") == nullptr) return false;
-  return options.word("learning-rate-schedule") != "constant" || options.has("warmup") ||
-         options.has("warmup-steps");
+Observation observation_of(const Parameters& options) {
+  Observation what;
+  // Not every command has these options.
+  const auto has = [&](const char* name) {
+    return options.find(name) != nullptr && options.has(name);
+  };
+  if (has("record-observables")) what.recorded = options.word("record-observables");
+  what.sharpness = has("sharpness") && options.flag("sharpness");
+  if (has("stop-when") && is_condition(options.word("stop-when")))
+    what.condition = options.word("stop-when");
+  return what;
 }
 
-bool records_sharpness(const Parameters& options) {
-  return options.find("sharpness") != nullptr && options.flag("sharpness");
-}
-
-SystemInfo with_sharpness(SystemInfo system, const Parameters& options) {
-  if (!records_sharpness(options)) return system;
+SystemInfo with_sharpness(SystemInfo system, const Observation& what) {
+  if (!what.sharpness) return system;
   if (is_among(kSharpness, names_of_observables(system)))
     throw UsageError("--sharpness: " + system.name + " has an observable of that name");
   system.observables.push_back(
@@ -96,13 +97,6 @@ SystemInfo with_sharpness(SystemInfo system, const Parameters& options) {
        "largest eigenvalue of the loss's Hessian, preconditioned as in training (NaN: undefined)",
        "Lanczos' method; Cohen et al. 2021, arXiv 2103.00065"});
   return system;
-}
-
-bool is_unobserved(const Parameters& options) {
-  if (options.find("record-observables") == nullptr) return true;
-  const bool ends = options.has("stop-when") && is_condition(options.word("stop-when"));
-  return !ends && !records_sharpness(options) && !has_schedule(options) &&
-         options.word("record-observables") == kAll;
 }
 
 void require_observable(const std::string& name, const SystemInfo& system,
@@ -118,10 +112,10 @@ void require_observable(const std::string& name, const SystemInfo& system,
                    (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
-std::vector<std::string> recorded_observables(const SystemInfo& system, const Parameters& options) {
-  const std::string& words = options.word("record-observables");
+std::vector<std::string> recorded_observables(const SystemInfo& system, const Observation& what) {
+  const std::string& words = what.recorded;
   std::vector<std::string> known = names_of_observables(system);
-  if (words == kAll) return known;
+  if (words == Observation::kAll) return known;
   std::vector<std::string> asked;
   for (const std::string& part : text::split(words, ',')) {
     const std::vector<std::string> name = text::split_words(part);
@@ -135,7 +129,7 @@ std::vector<std::string> recorded_observables(const SystemInfo& system, const Pa
     asked.push_back(name.front());
   }
   std::erase_if(known, [&](const std::string& name) {
-    return !is_among(name, asked) && !(name == kSharpness && records_sharpness(options));
+    return !is_among(name, asked) && !(name == kSharpness && what.sharpness);
   });
   return known;
 }
@@ -153,14 +147,14 @@ SystemInfo with_observables(SystemInfo system, const std::vector<std::string>& n
   return system;
 }
 
-SystemInfo observed_info(const SystemInfo& system, const Parameters& options) {
-  if (is_unobserved(options)) return system;
-  const SystemInfo all = with_sharpness(system, options);
-  return with_observables(all, recorded_observables(all, options));
+SystemInfo observed_info(const SystemInfo& system, const Observation& what) {
+  const SystemInfo all = with_sharpness(system, what);
+  return with_observables(all, recorded_observables(all, what));
 }
 
 void require_observed(const Parameters& options, const SystemInfo& alone) {
-  const SystemInfo system = with_sharpness(alone, options);
+  const Observation what = observation_of(options);
+  const SystemInfo system = with_sharpness(alone, what);
   const auto check = [&](const char* option, const auto& read) {
     if (options.find(option) == nullptr || !options.has(option)) return;
     try {
@@ -170,10 +164,9 @@ void require_observed(const Parameters& options, const SystemInfo& alone) {
       throw;
     }
   };
-  check("record-observables", [&] { (void)recorded_observables(system, options); });
+  check("record-observables", [&] { (void)recorded_observables(system, what); });
   check("stop-when", [&] {
-    const std::string& words = options.word("stop-when");
-    if (is_condition(words)) (void)StopCondition::parse(words, system);
+    if (what.condition) (void)StopCondition::parse(*what.condition, system);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "observed/observation.hpp"
 #include "popflow/parameter.hpp"
 #include "popflow/system_info.hpp"
 
@@ -15,29 +16,22 @@ inline constexpr const char* kSharpness = "sharpness";
 const ObservableInfo& sharpness_threshold();
 /// Learning rate over time, recorded if the learning rate has a schedule.
 const ObservableInfo& scheduled_learning_rate();
-/// Whether the options of `run` give the learning rate a schedule.
-bool has_schedule(const Parameters& options);
 
-/// Whether the options of `run` record the sharpness.
-bool records_sharpness(const Parameters& options);
+/// Observation that the options of `run` ask for, without the numbers of the training rule.
+Observation observation_of(const Parameters& options);
 
-/// Whether the options of `run` record all observables of a System and no others, and have no
-/// condition that ends a run. True if there are no such options.
-bool is_unobserved(const Parameters& options);
+/// Names of the recorded observables, in the system's order. Throws UsageError for observables that
+/// the system does not have.
+std::vector<std::string> recorded_observables(const SystemInfo& system, const Observation& what);
 
-/// Names of the observables that the options of `run` record, in the system's order. Throws
-/// UsageError for observables that the system does not have.
-std::vector<std::string> recorded_observables(const SystemInfo& system, const Parameters& options);
-
-/// Description of the system with the sharpness, if the options of `run` record it.
-SystemInfo with_sharpness(SystemInfo system, const Parameters& options);
+/// Description of the system with the sharpness, if it is recorded.
+SystemInfo with_sharpness(SystemInfo system, const Observation& what);
 
 /// Description of the system with only these observables, in its figures too.
 SystemInfo with_observables(SystemInfo system, const std::vector<std::string>& names);
 
-/// Description of the system with the observables that the options of `run` record. Throws
-/// UsageError for unknown names.
-SystemInfo observed_info(const SystemInfo& system, const Parameters& options);
+/// Description of the system with the recorded observables. Throws UsageError for unknown names.
+SystemInfo observed_info(const SystemInfo& system, const Observation& what);
 
 /// Throws an error for observables and conditions that the system does not have: UsageError, or
 /// InputError if a configuration file names them.

@@ -1,20 +1,18 @@
 #include "observed/sharpness.hpp"
 
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "flow/start_state.hpp"
 #include "numerics/directional_step.hpp"
 #include "numerics/largest_eigenvalue.hpp"
+#include "numerics/linear_algebra.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
-#include "start_state.hpp"
-#include "steppers/flow_methods.hpp"
 #include "text/text.hpp"
 #include "training/trained.hpp"
-#include "training/training_plan.hpp"
 
 namespace popflow {
 
@@ -45,24 +43,6 @@ std::string why_no_hessian(const Capabilities& can, bool reduced) {
 }
 
 }  // namespace
-
-std::optional<StabilityLimit> stability_limit(const Parameters& options) {
-  const std::optional<TrainingPlan> plan = training_plan(options);
-  const UpdateRule& rule = plan ? *plan->rule : update_rules().front();
-  const std::string& mode = options.word("mode");
-  const bool descends = mode == "flow" && options.word("method") == "euler" && options.has("dt");
-  double rate = 0;
-  if (mode != "flow" || rule.memory() > 0)
-    rate = options.real("learning-rate");
-  else if (descends)
-    rate = options.real("dt");
-  if (mode == "sgd") rate /= static_cast<double>(options.integer("svag"));
-  if (!(rate > 0) || rule.stability == nullptr) return std::nullopt;
-  if (plan) rate *= plan->step_factor;
-  StabilityLimit limit{rule.stability(plan ? plan->numbers : TrainingPlan().numbers) / rate};
-  if (plan) limit.schedule = plan->schedule;
-  return limit;
-}
 
 Sharpness::Sharpness(const System& system, const Parameters& own)
     : system_(source_of_gradients(system)),
@@ -160,10 +140,8 @@ double Sharpness::of_dense_jacobian(StateView x, double t) const {
   if (!j.allFinite()) return std::nan("");
   // The reduced flow is the full flow on an invariant subspace. Its eigenvalues are therefore among
   // the eigenvalues of the Hessian, and real.
-  const Eigen::EigenSolver<Eigen::MatrixXd> solver(j, false);
   double largest = -std::numeric_limits<double>::infinity(), imaginary = 0, most = 0;
-  for (Eigen::Index i = 0; i < size; ++i) {
-    const std::complex<double> value = solver.eigenvalues()[i];
+  for (const std::complex<double> value : eigenvalues(j)) {
     largest = std::max(largest, -value.real());
     imaginary = std::max(imaginary, std::abs(value.imag()));
     most = std::max(most, std::abs(value));

@@ -1,30 +1,14 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "popflow/parameter.hpp"
 #include "popflow/system.hpp"
-#include "training/rate_schedule.hpp"
 
 namespace popflow {
 
 class Trained;
-
-/// Stability limit of a training rule: the sharpness above which its steps are unstable. The
-/// sharpness is that of the rule's own Hessian, which is preconditioned if the rule is adaptive.
-struct StabilityLimit {
-  double at_full_rate = 0;  ///< limit while the schedule is 1
-  RateSchedule schedule = {};
-
-  [[nodiscard]] double at(double t) const { return at_full_rate / schedule.at(t); }
-};
-
-/// Stability limit of the training rule that the options of `run` select. Empty if there is no
-/// learning rate (a flow whose steps are not gradient descent) or if no limit is known for the
-/// rule.
-std::optional<StabilityLimit> stability_limit(const Parameters& options);
 
 /// Computes the largest eigenvalue of the Hessian that determines training: the eigenvalue of -J_f,
 /// symmetrised with the preconditioner and projection of the flow and the division of an adaptive

@@ -12,12 +12,13 @@
 #include <string_view>
 #include <utility>
 
+#include "flow/start_state.hpp"
 #include "options/config_file.hpp"
 #include "options/figure_words.hpp"
 #include "options/run_config.hpp"
+#include "options/rung_words.hpp"
 #include "popflow/error.hpp"
 #include "popflow/state.hpp"
-#include "start_state.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -250,13 +251,11 @@ class Description {
   }
 
   void require_rung(const RungInfo& rung, Parameters& own) const {
-    constexpr std::array kOfAll = {"flow", "sde", "sde2", "gd", "sgd"};
     const auto alike = std::ranges::count(info_.rungs, rung.word, &RungInfo::word);
-    if (!is_word(rung.word, "-_") || alike > 1 ||
-        std::ranges::find(kOfAll, rung.word) != kOfAll.end())
+    if (!is_word(rung.word, "-_") || alike > 1 || is_common_rung(rung.word))
       wrong("it has a rung '" + rung.word +
             "'; a rung has letters, digits, '-' and '_', a name of its own, and is not called "
-            "flow, sde, sde2, gd or sgd");
+            "flow, sde, sde2, gd, sgd or svag");
     if (rung.settings.empty()) wrong("its rung '" + rung.word + "' sets no option");
     for (const OptionSetting& setting : rung.settings)
       require_setting("its rung '" + rung.word + "'", setting, own);

@@ -3,32 +3,20 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "options/program_folders.hpp"
 #include "options/tokens.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow::options {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// Returns the first existing folder: beside this program (which may have been moved), in the
-/// source tree, or under the install prefix.
-fs::path folder() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  for (const fs::path& place :
-       {program.parent_path() / POPFLOW_BIN_TO_EXPERIMENTS, fs::path(POPFLOW_SOURCE_EXPERIMENTS),
-        fs::path(POPFLOW_INSTALLED_EXPERIMENTS)})
-    if (fs::is_directory(place, ignored)) return place.lexically_normal();
-  return {};
-}
-
-}  // namespace
 
 std::vector<ShippedExperiment> shipped_experiments() {
   std::vector<ShippedExperiment> found;
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder(), ignored))
+  const fs::path data = program_folders().data;
+  if (data.empty()) return found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(data / "experiments", ignored))
     if (entry.path().extension() == ".cfg")
       found.push_back({entry.path().stem().string(), entry.path().string()});
   std::sort(found.begin(), found.end(),

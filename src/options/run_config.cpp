@@ -1,9 +1,11 @@
 #include "options/run_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <stdexcept>
 
+#include "noise/samples.hpp"
 #include "observed/observed_info.hpp"
 #include "observed/stop_condition.hpp"
 #include "options/alternatives.hpp"
@@ -17,6 +19,8 @@
 #include "plugin/loaded.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
+#include "training/gradient_variance.hpp"
+#include "training/update_rules.hpp"
 
 namespace popflow {
 namespace {
@@ -247,12 +251,12 @@ std::string config_value(const Parameters& parameters, const Parameter& paramete
   }
 }
 
-/// Resolves defaults, then the file that --config names, then the words of the command line, which
-/// may be restricted to `offered`.
+/// Resolves the defaults of the tables `options` and `own`, then the file that --config names, then
+/// the words of the command line, which may be restricted to `offered`.
 RunConfig resolved(const std::string& command, const SystemInfo& system,
-                   const ParameterTable& options, const ParameterTable& offered,
-                   const std::vector<std::string>& args) {
-  RunConfig config{system.name, Parameters(options), Parameters(system.parameters), {}};
+                   const ParameterTable& options, const ParameterTable& own,
+                   const ParameterTable& offered, const std::vector<std::string>& args) {
+  RunConfig config{system.name, Parameters(options), Parameters(own), {}};
   std::vector<std::string> wrong;  // collected, to report all of them at once
   const options::Words words = options::tokenise(args, {&offered, &config.own.table()}, wrong);
   // After an unknown option this test is skipped: the word may be that option's value.
@@ -283,8 +287,37 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
   require_observed(config.options, system);
-  options::require_figure(config.options, observed_info(system, config.options));
+  options::require_figure(config.options, observed_info(system, observation_of(config.options)));
   return config;
+}
+
+/// Whether a run with these options takes the problem's sizes or its start from a file.
+bool reads_problem(const Parameters& options) {
+  return std::ranges::any_of(std::array{"problem", "init-from", "from"}, [&](const char* option) {
+    return options.find(option) != nullptr && options.has(option);
+  });
+}
+
+/// Whether runs of the command have the smaller default problem: with noise, and under training
+/// rules that need the parameters of each token or the whole gradient instead of reduced
+/// coordinates.
+bool takes_small_problem(const std::string& command, const Parameters& options) {
+  if (command == "verify" || reads_problem(options)) return false;
+  if (command == "compare" || options.word("mode") != "flow") return true;
+  const UpdateRule& rule = update_rule(options.word("optimizer"));
+  return rule.has_memory() || rule.whole != UpdateRule::Whole::none || options.has("clip-norm");
+}
+
+/// As above. Some runs have smaller default problems, so that they end within a minute.
+RunConfig resolved(const std::string& command, const SystemInfo& system,
+                   const ParameterTable& options, const ParameterTable& offered,
+                   const std::vector<std::string>& args) {
+  RunConfig config = resolved(command, system, options, system.parameters, offered, args);
+  if (!takes_small_problem(command, config.options)) return config;
+  ParameterTable own = system.parameters;
+  for (Parameter& row : own)
+    if (!row.default_text.empty() && !row.default_note.empty()) row.default_text = row.default_note;
+  return resolved(command, system, options, own, offered, args);
 }
 
 }  // namespace
@@ -363,6 +396,14 @@ std::vector<std::string> remarks_on_config(const RunConfig& config, const std::s
   if (!config.passed_over.empty())
     remarks.push_back("'" + command + "' ignores these options of the configuration " +
                       config.options.word("config") + ": " + text::join(config.passed_over, ", "));
+  std::vector<std::string> smaller;
+  for (const Parameter& row : config.own.table())
+    if (!row.default_note.empty() && row.default_text == row.default_note &&
+        !config.own.given(row.name))
+      smaller.push_back("--" + row.name + " " + row.default_text);
+  if (!smaller.empty())
+    remarks.push_back("default problem, smaller than that of a flow of plain SGD: " +
+                      text::join(smaller, ", "));
   if (!config.replaced_axes.empty())
     remarks.push_back("--over on the command line replaces all axes of the configuration " +
                       config.options.word("config") + ": " +
@@ -459,6 +500,16 @@ void fill_in_unknown(Parameters& options, const std::string& text) {
       options.resolve(option, held);
 }
 
+/// Gives a run of an adaptive rule, recorded before the samples of its variance were, their
+/// default: such a file states the default of --noise-samples, which they do not follow.
+void fill_in_variance(Parameters& options) {
+  if (options.has("variance-samples") || !options.has("noise-samples") ||
+      options.integer("noise-samples") != samples_of_noise(options.integer("batch-size")) ||
+      !update_rule(options.word("optimizer")).is_adaptive())
+    return;
+  options.resolve("variance-samples", GradientVariance::Options().samples);
+}
+
 /// Returns the name, in messages, of the configuration stored in a file.
 std::string stored_in(const std::string& file) { return file + ": its stored configuration"; }
 
@@ -469,6 +520,7 @@ RunConfig from_config_text(const SystemInfo& system, const std::string& text,
   RunConfig config{system.name, Parameters(run_options()), Parameters(system.parameters), {}};
   apply_text(config, text, stored_in(file), {});
   fill_in_unknown(config.options, text);
+  fill_in_variance(config.options);
   complete_method(config.options);
   return config;
 }

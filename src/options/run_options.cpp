@@ -115,7 +115,7 @@ std::vector<Row> own_rows() {
                    "it to a whole number of steps",
         .symbol = "t",
         .range = at_least_zero,
-        .default_note = "depends on the system"},
+        .default_note = "that of the system; earlier with noise or under a training rule"},
        {.meaning = "flow time to reach; rounded to a whole number of steps of sgd"}},
       {{.name = "steps",
         .kind = Kind::integer,

@@ -12,18 +12,27 @@ constexpr Range above_none{.low = 0, .low_open = true};
 constexpr Range none_or_more{.low = 0};
 constexpr Range between_none_and_all{.low = 0, .high = 1, .low_open = true, .high_open = true};
 
-/// Rules with one decay rate, or with two.
 std::vector<std::string> rules_of_momentum() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && !rule.has_u; });
+  return names_of_rules([](const UpdateRule& rule) { return rule.takes_momentum; });
 }
-std::vector<std::string> rules_of_two_moments() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.has_m && rule.has_u; });
+std::vector<std::string> rules_of_beta1() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.takes_beta1; });
+}
+std::vector<std::string> rules_of_beta2() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.takes_beta2; });
+}
+std::vector<std::string> rules_of_correction() {
+  return names_of_rules([](const UpdateRule& rule) { return rule.corrects_bias; });
+}
+std::vector<std::string> orthogonal_rules() {
+  return names_of_rules(
+      [](const UpdateRule& rule) { return rule.whole == UpdateRule::Whole::orthogonal; });
 }
 std::vector<std::string> adaptive_rules() {
   return names_of_rules([](const UpdateRule& rule) { return rule.is_adaptive(); });
 }
 std::vector<std::string> rules_of_squares() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.has_u; });
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_u || rule.has_norm(); });
 }
 
 std::string meanings_of_rules() {
@@ -36,7 +45,7 @@ std::string meanings_of_rules() {
 }  // namespace
 
 std::vector<std::string> rules_with_memory() {
-  return names_of_rules([](const UpdateRule& rule) { return rule.memory() > 0; });
+  return names_of_rules([](const UpdateRule& rule) { return rule.has_memory(); });
 }
 
 const ParameterTable& training_options() {
@@ -59,21 +68,36 @@ const ParameterTable& training_options() {
        .meaning = "decay rate of the mean of gradients",
        .symbol = "beta_1",
        .range = between_none_and_all,
-       .where = {{"optimizer", rules_of_two_moments()}}},
+       .where = {{"optimizer", rules_of_beta1()}}},
       {.name = "beta2",
        .kind = Kind::real,
        .default_text = "",
        .meaning = "decay rate of the mean of squared gradients",
        .symbol = "beta_2",
        .range = between_none_and_all,
-       .default_note = "0.999; rmsprop: 0.99",
-       .where = {{"optimizer", rules_of_squares()}}},
+       .default_note = "0.999; rmsprop, lion: 0.99",
+       .where = {{"optimizer", rules_of_beta2()}}},
       {.name = "epsilon",
        .kind = Kind::real,
        .default_text = "1e-8",
        .meaning = "number added to the root of the mean of squared gradients",
        .range = none_or_more,
        .where = {{"optimizer", rules_of_squares()}}},
+      {.name = "orthogonalise",
+       .kind = Kind::word,
+       .default_text = "exact",
+       .meaning = "how muon orthogonalises: by the exact polar factor, or by five steps of Newton "
+                  "and Schulz",
+       .words = {"exact", "newton-schulz"},
+       .where = {{"optimizer", orthogonal_rules()}}},
+      {.name = "clip-norm",
+       .kind = Kind::real,
+       .default_text = "",
+       .meaning = "largest norm of the gradient, before the training rule: longer gradients are "
+                  "scaled down",
+       .symbol = "C",
+       .range = above_none,
+       .default_note = "none"},
       {.name = "weight-decay",
        .kind = Kind::real,
        .default_text = "",
@@ -87,7 +111,7 @@ const ParameterTable& training_options() {
        .meaning = "form of the weight decay: coupled (part of the gradient, like an l2 penalty) or "
                   "decoupled (separate from the training rule)",
        .words = {"coupled", "decoupled"},
-       .default_note = "coupled; adamw: decoupled",
+       .default_note = "coupled; adamw, muon, lion: decoupled",
        .where = {{.option = "weight-decay"}}},
       {.name = "batch-noise-in-variance",
        .kind = Kind::flag,
@@ -95,6 +119,16 @@ const ParameterTable& training_options() {
        .meaning = "flow: the mean of squared gradients of adaptive rules includes the noise of a "
                   "minibatch of --batch-size samples",
        .modes = {"flow"},
+       .where = {{"optimizer", adaptive_rules()}}},
+      {.name = "variance-samples",
+       .kind = Kind::integer,
+       .default_text = "",
+       .meaning =
+           "number of sampled gradients from which adaptive rules estimate the variance of a "
+           "minibatch, if the system does not know its covariance",
+       .range = {.low = 2},
+       .default_note = "--noise-samples if given, otherwise 1000",
+       .modes = {"flow", "sde"},
        .where = {{"optimizer", adaptive_rules()}}},
       {.name = "learning-rate-schedule",
        .kind = Kind::text,
@@ -147,7 +181,7 @@ const ParameterTable& training_options() {
                   "their bias",
        .range = none_or_more,
        .default_note = "0; --init-optimizer file: those of the file",
-       .where = {{"optimizer", rules_of_two_moments()}}},
+       .where = {{"optimizer", rules_of_correction()}}},
   };
   return table;
 }

@@ -1,8 +1,7 @@
 #include "plan/mode_plan.hpp"
 
-#include <algorithm>
-
 #include "noise/noise_models.hpp"
+#include "noise/samples.hpp"
 #include "training/trained.hpp"
 
 namespace popflow {
@@ -14,11 +13,17 @@ std::int64_t noisy_step_limit(const Parameters& o) {
   return o.given("max-steps") ? o.integer("max-steps") : 0;
 }
 
-FlowPlan flow_plan(const Parameters& o) {
+Kernel kernel_of(const Parameters& o) {
+  const std::string& word = o.word("kernel");
+  return word == "auto" ? Kernel::automatic : word == "lanes" ? Kernel::lanes : Kernel::scalar;
+}
+
+FlowPlan flow_plan(const Parameters& o, double learning_rate) {
   FlowPlan plan;
-  plan.method = &flow_method(o.word("method"));
+  plan.learning_rate = learning_rate;
+  plan.kernel = kernel_of(o);
   FlowDriver::Options& driver = plan.driver;
-  driver.method = plan.method->name;
+  driver.method = o.word("method");
   driver.rtol = o.real("rtol");
   driver.atol = o.real("atol");
   if (o.word("error-norm") == "rms") driver.error_norm = ErrorNorm::rms;
@@ -32,16 +37,16 @@ FlowPlan flow_plan(const Parameters& o) {
   return plan;
 }
 
-SdePlan sde_plan(const Parameters& o) {
+SdePlan sde_plan(const Parameters& o, double learning_rate) {
   SdePlan plan;
-  plan.method = &sde_method(o.word("method"));
+  plan.kernel = kernel_of(o);
   SdeDriver::Options& driver = plan.driver;
-  driver.method = plan.method->name;
-  driver.learning_rate = o.real("learning-rate");
+  driver.method = o.word("method");
+  driver.learning_rate = learning_rate;
   driver.batch_size = o.integer("batch-size");
-  driver.dt = plan.method->steps == StepRule::learning_rate ? driver.learning_rate
-              : o.has("dt")                                 ? o.real("dt")
-                                                            : 0.1 * driver.learning_rate;
+  driver.dt = driver.method->steps == StepRule::learning_rate ? driver.learning_rate
+              : o.has("dt")                                   ? o.real("dt")
+                                                              : 0.1 * driver.learning_rate;
   driver.noise = o.word("noise");
   driver.noise_scale = o.real("noise-scale");
   driver.noise_samples =
@@ -52,10 +57,10 @@ SdePlan sde_plan(const Parameters& o) {
   return plan;
 }
 
-SgdPlan sgd_plan(const Parameters& o) {
+SgdPlan sgd_plan(const Parameters& o, double learning_rate) {
   SgdPlan plan;
   SgdDriver::Options& driver = plan.driver;
-  driver.learning_rate = o.real("learning-rate");
+  driver.learning_rate = learning_rate;
   driver.batch_size = o.integer("batch-size");
   driver.svag = o.integer("svag");
   driver.max_steps = noisy_step_limit(o);
@@ -63,31 +68,34 @@ SgdPlan sgd_plan(const Parameters& o) {
   return plan;
 }
 
-/// Step size of explicit methods without error control.
-std::optional<double> step_of(const ModePlan& mode) {
-  if (const double h = step_length(mode); h > 0) return h;
-  if (const auto* sde = std::get_if<SdePlan>(&mode)) return sde->driver.dt;
-  const auto* flow = std::get_if<FlowPlan>(&mode);
-  return flow != nullptr && flow->method->steps == StepRule::fixed ? flow->driver.dt : std::nullopt;
-}
-
 }  // namespace
 
 ModePlan mode_plan(const Parameters& options) {
   const std::string& mode = options.word("mode");
-  if (mode == "sde") return sde_plan(options);
-  if (mode == "sgd") return sgd_plan(options);
-  return flow_plan(options);
-}
-
-std::int64_t samples_of_noise(std::int64_t batch_size) {
-  return std::max<std::int64_t>(2, batch_size);
+  const double learning_rate = options.real("learning-rate");
+  if (mode == "sde") return sde_plan(options, learning_rate);
+  if (mode == "sgd") return sgd_plan(options, learning_rate);
+  return flow_plan(options, learning_rate);
 }
 
 std::string mode_of(const ModePlan& mode) {
   return std::holds_alternative<FlowPlan>(mode)  ? "flow"
          : std::holds_alternative<SdePlan>(mode) ? "sde"
                                                  : "sgd";
+}
+
+double learning_rate(const ModePlan& mode) {
+  if (const auto* flow = std::get_if<FlowPlan>(&mode)) return flow->learning_rate;
+  if (const auto* sde = std::get_if<SdePlan>(&mode)) return sde->driver.learning_rate;
+  return std::get<SgdPlan>(mode).driver.learning_rate;
+}
+
+std::optional<double> fixed_step(const ModePlan& mode) {
+  if (const double h = step_length(mode); h > 0) return h;
+  if (const auto* sde = std::get_if<SdePlan>(&mode)) return sde->driver.dt;
+  const auto* flow = std::get_if<FlowPlan>(&mode);
+  return flow != nullptr && flow->driver.method->steps == StepRule::fixed ? flow->driver.dt
+                                                                          : std::nullopt;
 }
 
 bool has_noise(const ModePlan& mode) { return !std::holds_alternative<FlowPlan>(mode); }
@@ -103,25 +111,12 @@ bool counts_steps(const Parameters& options) {
 double step_length(const ModePlan& mode) {
   if (const auto* sgd = std::get_if<SgdPlan>(&mode)) return SgdDriver::step_length(sgd->driver);
   const auto* sde = std::get_if<SdePlan>(&mode);
-  return sde != nullptr && sde->method->steps == StepRule::learning_rate ? sde->driver.dt : 0;
+  return sde != nullptr && sde->driver.method->steps == StepRule::learning_rate ? sde->driver.dt
+                                                                                : 0;
 }
 
 bool draws_noise(const SdePlan& sde, const System& system) {
-  return noise_kind(sde.driver.noise).of_gradients &&
-         !source_of_gradients(system).capabilities().covariance;
-}
-
-Setting setting_of(const ModePlan& mode, const Parameters& options, const LastState* start) {
-  Setting setting;
-  setting.noisy = has_noise(mode);
-  const std::optional<TrainingPlan> training = training_plan(options);
-  setting.other_rule = training && training->rule->memory() > 0;
-  setting.step = step_of(mode);
-  if (const auto* flow = std::get_if<FlowPlan>(&mode)) setting.dt = flow->driver.dt;
-  if (options.has("problem")) setting.problem = options.word("problem");
-  setting.problem_seed = static_cast<std::uint64_t>(options.integer("problem-seed"));
-  setting.start = start;
-  return setting;
+  return sde.driver.noise->of_gradients && !source_of_gradients(system).capabilities().covariance;
 }
 
 }  // namespace popflow

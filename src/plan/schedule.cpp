@@ -77,21 +77,21 @@ void refuse_beyond(const Schedule& times, double t_end) {
 }
 
 /// Planned times; only the times in --save-at are rounded to steps.
-Schedule planned(const Parameters& options, double t_end, double step) {
+Schedule planned(const Times& asked, double t_end, double step) {
   if (t_end == 0) return {0};
-  if (options.has("save-at")) {
+  if (asked.listed_saves) {
     // The end is already rounded.
-    Schedule times = rounded_to_steps(options.reals("save-at"), step);
+    Schedule times = rounded_to_steps(*asked.listed_saves, step);
     refuse_beyond(times, t_end);
     if (times.empty() || times.back() < t_end) times.push_back(t_end);
     return times;
   }
-  const auto saves = static_cast<std::size_t>(options.integer("saves"));
-  require_memory(kNumbersOfSave * static_cast<double>(saves), "--saves " + options.text("saves"));
+  const auto saves = static_cast<std::size_t>(asked.saves);
+  require_memory(kNumbersOfSave * static_cast<double>(saves),
+                 "--saves " + std::to_string(asked.saves));
   if (saves == 1) return {t_end};
-  if (options.word("save-spacing") != "log") return increasing(linear(saves, t_end), t_end);
-  const double first =
-      options.has("save-first") ? options.real("save-first") : rounded(1e-6 * t_end);
+  if (asked.spacing != "log") return increasing(linear(saves, t_end), t_end);
+  const double first = asked.first_save.value_or(rounded(1e-6 * t_end));
   if (first >= t_end)
     throw UsageError("--save-first is " + shortest(first) + "; it must be below the end at " +
                      shortest(t_end));
@@ -100,32 +100,41 @@ Schedule planned(const Parameters& options, double t_end, double step) {
 
 }  // namespace
 
-Schedule make_schedule(const Parameters& options, double t_end, double step) {
-  return rounded_to_steps(planned(options, t_end, step), step);
+Times::Times(const Parameters& options) {
+  // Rungs at the times of other files have --save-at alone.
+  if (options.has("saves")) saves = options.integer("saves");
+  if (options.has("save-spacing")) spacing = options.word("save-spacing");
+  if (options.has("t-end")) end = options.real("t-end");
+  if (options.has("steps")) steps = options.integer("steps");
+  if (options.has("save-first")) first_save = options.real("save-first");
+  if (options.has("save-at")) listed_saves = options.reals("save-at");
 }
 
-Schedule rounded_saves(const Parameters& options, double asked_end, double step) {
-  refuse_beyond(options.reals("save-at"), asked_end);
-  return rounded_to_steps(options.reals("save-at"), step);
+Schedule make_schedule(const Times& asked, double t_end, double step) {
+  return rounded_to_steps(planned(asked, t_end, step), step);
 }
 
-bool settle_spacing(Parameters& options, double t_end, double first_stage) {
-  if (options.word("save-spacing") != "auto") return false;
+Schedule rounded_saves(const Schedule& listed, double asked_end, double step) {
+  refuse_beyond(listed, asked_end);
+  return rounded_to_steps(listed, step);
+}
+
+bool settle_spacing(Times& asked, double t_end, double first_stage) {
+  if (asked.spacing != "auto") return false;
   constexpr double kMuchLonger = 30;  // ratio of the end to the first stage
   constexpr double kBeginning = 0.01;
   const bool logarithmic =
-      !options.has("save-at") && first_stage > 0 && t_end >= kMuchLonger * first_stage;
-  options.resolve("save-spacing", std::string(logarithmic ? "log" : "linear"));
-  if (logarithmic && !options.has("save-first"))
-    options.resolve("save-first", rounded(kBeginning * first_stage));
+      !asked.listed_saves && first_stage > 0 && t_end >= kMuchLonger * first_stage;
+  asked.spacing = logarithmic ? "log" : "linear";
+  if (logarithmic && !asked.first_save) asked.first_save = rounded(kBeginning * first_stage);
   return logarithmic;
 }
 
-Spacing spacing_of(const Parameters& options, double t_end, double step) {
-  if (options.has("save-at")) return {"listed", 0};
-  const Schedule times = planned(options, t_end, step);
+Spacing spacing_of(const Times& asked, double t_end, double step) {
+  if (asked.listed_saves) return {"listed", 0};
+  const Schedule times = planned(asked, t_end, step);
   const std::size_t n = times.size();
-  if (options.word("save-spacing") != "log" && n >= 2) return {"linear", times[1] - times[0]};
+  if (asked.spacing != "log" && n >= 2) return {"linear", times[1] - times[0]};
   if (n >= 3) return {"log", math::pow(times.back() / times[1], 1 / static_cast<double>(n - 2))};
   return {"listed", 0};
 }

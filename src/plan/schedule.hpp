@@ -12,20 +12,33 @@ namespace popflow {
 /// Increasing times at which a run is recorded; the last one is the end.
 using Schedule = std::vector<double>;
 
-/// Makes the schedule from the options saves, save-spacing, save-first and save-at. If time is
-/// counted in steps of length `step` (otherwise 0), the times are rounded to whole steps, and
-/// `t_end` is a whole number of steps. Throws UsageError if the options conflict with the end or
-/// with each other.
-Schedule make_schedule(const Parameters& options, double t_end, double step);
+/// Times that the options of a run ask for.
+struct Times {
+  std::optional<double> end = {};          ///< --t-end
+  std::optional<std::int64_t> steps = {};  ///< --steps
+  std::int64_t saves = 1;
+  std::string spacing = "linear";             ///< linear, log or auto
+  std::optional<double> first_save = {};      ///< --save-first
+  std::optional<Schedule> listed_saves = {};  ///< --save-at
 
-/// Settles save-spacing if it is auto, and then save-first. Chooses log if a run to `t_end` is much
-/// longer than its first stage (System::first_stage_time()), otherwise linear. Returns whether it
-/// chose log.
-bool settle_spacing(Parameters& options, double t_end, double first_stage);
+  Times() = default;
+  Times(const Parameters& options);  // NOLINT(google-explicit-constructor): they are their words
+  bool operator==(const Times&) const = default;
+};
 
-/// The times of save-at, rounded to whole steps. Throws UsageError for a time beyond `asked_end`,
-/// the end before rounding.
-Schedule rounded_saves(const Parameters& options, double asked_end, double step);
+/// Makes the schedule of a run to `t_end`. If time is counted in steps of length `step` (otherwise
+/// 0), its times are rounded to whole steps, and `t_end` is a whole number of steps. Throws
+/// UsageError if the times conflict with the end or with each other.
+Schedule make_schedule(const Times& asked, double t_end, double step);
+
+/// Settles the spacing if it is auto, and then the first save. Chooses log if a run to `t_end` is
+/// much longer than its first stage (System::first_stage_time()), otherwise linear. Returns whether
+/// it chose log.
+bool settle_spacing(Times& asked, double t_end, double first_stage);
+
+/// Listed saves, rounded to whole steps. Throws UsageError for a time beyond `asked_end`, the end
+/// before rounding.
+Schedule rounded_saves(const Schedule& listed, double asked_end, double step);
 
 /// Spacing by which a schedule continues beyond its end. An extended run may end between two grid
 /// points; when it is extended again, it continues at its old spacing.
@@ -35,7 +48,7 @@ struct Spacing {
 };
 
 /// Spacing of the schedule to `t_end`, before its times are rounded to steps.
-Spacing spacing_of(const Parameters& options, double t_end, double step);
+Spacing spacing_of(const Times& asked, double t_end, double step);
 
 /// Schedule of a run that is extended to `t_end`: its times, then further ones at the same spacing
 /// (for listed times: only the end). If time is counted in steps of length `step` (otherwise 0),

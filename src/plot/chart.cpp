@@ -49,7 +49,7 @@ std::string stroke_sample(const Line& line, const Look& look) {
 
 /// Relative change below which a quantity counts as conserved, because its digits are only
 /// rounding.
-constexpr double kRounding = 1e-9;
+constexpr double kFlat = 1e-9;
 
 /// Range of the numbers, relative to the largest magnitude.
 double spread_of(const std::vector<double>& values) {
@@ -152,7 +152,7 @@ std::string sparkline(const std::vector<double>& values, std::size_t width, cons
   static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::string_view kPlain = "_.-=+*#@";
   const Scale scale = scale_of(values, needs_logarithm(values));
-  const bool flat = spread_of(values) <= kRounding;
+  const bool flat = spread_of(values) <= kFlat;
   const std::size_t count = std::min(width, values.size());
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {

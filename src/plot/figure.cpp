@@ -9,11 +9,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/interrupt.hpp"
+#include "options/program_folders.hpp"
 #include "text/text.hpp"
 
 extern "C" char** environ;
@@ -22,15 +26,21 @@ namespace popflow {
 
 namespace {
 
-// Folders that may hold the package: the checkout's, and the installed one.
-#ifndef POPFLOW_PYTHON_PATH
-#define POPFLOW_PYTHON_PATH ""
-#endif
-
 /// Python program that runs the package, or reports in one sentence which package is missing.
+///
+/// Python finds a module first in its standard library, then in this program's folders and the
+/// absolute ones of PYTHONPATH, then among the installed packages, and never in the current folder.
 constexpr const char* kProgram = R"(
-import signal
 import sys
+
+if sys.path and sys.path[0] == "":  # before Python 3.11, which obeys PYTHONSAFEPATH
+    del sys.path[0]
+packages = [place for place, folder in enumerate(sys.path)
+            if folder.rstrip("/").endswith(("/site-packages", "/dist-packages"))]
+place = packages[0] if packages else len(sys.path)
+sys.path[place:place] = [folder for folder in sys.argv[1].split(":") if folder.startswith("/")]
+
+import signal
 
 
 def end(number, frame):
@@ -47,32 +57,54 @@ except ImportError as missing:
           "install it with scripts/setup --python (Debian), or name another Python in the environment "
           "variable POPFLOW_PYTHON", file=sys.stderr)
     sys.exit(2)
-sys.exit(run(sys.argv[1:]))
+sys.exit(run(sys.argv[2:]))
 )";
 
-/// Path of Python: POPFLOW_PYTHON, otherwise the system's Python (which has Debian's packages),
-/// otherwise the first one in PATH.
-std::string python() {
-  const char* chosen = std::getenv("POPFLOW_PYTHON");
-  if (chosen != nullptr && *chosen != '\0') return chosen;
-  constexpr const char* kSystems = "/usr/bin/python3";
-  return access(kSystems, X_OK) == 0 ? kSystems : "python3";
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
-/// Environment of this process, with these folders appended to the user's PYTHONPATH.
+/// Path of Python: POPFLOW_PYTHON, otherwise the one beside this program (as in an environment of
+/// pip), otherwise the system's Python (which has Debian's packages), otherwise the first one in
+/// the absolute folders of PATH.
+std::string python() {
+  if (const std::string chosen = variable("POPFLOW_PYTHON"); !chosen.empty()) return chosen;
+  std::vector<std::string> folders = text::split(variable("PATH"), ':');
+  folders.insert(folders.begin(), {options::program_folders().program.string(), "/usr/bin"});
+  for (const std::string& folder : folders) {
+    const std::string path = folder + "/python3";
+    if (folder.starts_with('/') && access(path.c_str(), X_OK) == 0) return path;
+  }
+  throw UsageError(
+      "figures need Python and matplotlib, but there is no python3 in PATH; name a "
+      "Python in the environment variable POPFLOW_PYTHON");
+}
+
+/// Folders of packages for Python, in its order: pip install --target's, this program's, and those
+/// of PYTHONPATH.
+std::string package_folders() {
+  const options::ProgramFolders own = options::program_folders();
+  std::vector<std::string> folders = {own.python.string(), variable("PYTHONPATH")};
+  const std::filesystem::path target = own.program.parent_path();
+  if (std::filesystem::exists(target / "popflow" / "__init__.py"))
+    folders.insert(folders.begin(), target.string());
+  return text::join(folders, ":");
+}
+
+/// Environment of this process without what makes Python run other code (PYTHONPATH, PYTHONSTARTUP,
+/// PYTHONINSPECT, ...) or draw elsewhere (MPLBACKEND, which notebooks set for their own Python).
 std::vector<std::string> environment() {
-  std::vector<std::string> variables;
-  std::string path;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    if (text.starts_with("PYTHONPATH="))
-      path = text.substr(std::strlen("PYTHONPATH="));
-    else
+  static const std::set<std::string> harmless = {"PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING",
+                                                 "PYTHONNOUSERSITE",        "PYTHONPYCACHEPREFIX",
+                                                 "PYTHONUSERBASE",          "PYTHONUTF8"};
+  std::vector<std::string> variables = {"PYTHONSAFEPATH=1", "MPLBACKEND=agg"};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    if (name != "MPLBACKEND" && (!name.starts_with("PYTHON") || harmless.contains(name)))
       variables.push_back(text);
   }
-  const std::string own = POPFLOW_PYTHON_PATH;
-  if (!own.empty()) path += (path.empty() ? "" : ":") + own;
-  if (!path.empty()) variables.push_back("PYTHONPATH=" + path);
   return variables;
 }
 
@@ -89,13 +121,13 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 int wait_for(pid_t child) {
   constexpr std::chrono::milliseconds kPause(5);
   int status = 0;
-  int told = 0;
+  int forwarded = 0;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child || (ended < 0 && errno != EINTR)) return status;
-    if (const int signal = InterruptGuard::signal(); signal != told) {
+    if (const int signal = InterruptGuard::signal(); signal != forwarded) {
       (void)kill(child, signal);
-      told = signal;
+      forwarded = signal;
     }
     std::this_thread::sleep_for(kPause);
   }
@@ -104,10 +136,10 @@ int wait_for(pid_t child) {
 }  // namespace
 
 ExitCode make_figure(const FigureOptions& options) {
-  std::vector<std::string> words = {python(),     "-c",       kProgram,
-                                    options.file, "--output", options.output};
+  std::vector<std::string> words = {python(), "-c", kProgram, package_folders(),
+                                    "--output=" + options.output};
   const auto add = [&](const std::string& option, const std::optional<std::string>& value) {
-    if (value) words.insert(words.end(), {option, *value});
+    if (value) words.push_back(option + "=" + *value);
   };
   if (!options.what.observables.empty())
     add("--observable", text::join(options.what.observables, ","));
@@ -115,6 +147,7 @@ ExitCode make_figure(const FigureOptions& options) {
   add("--log", options.what.log);
   add("--style", options.style);
   add("--script", options.script);
+  words.insert(words.end(), {"--", options.file});
   std::vector<std::string> variables = environment();
   std::cout.flush();
   const InterruptGuard guard;

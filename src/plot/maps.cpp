@@ -245,6 +245,37 @@ std::string over_time(const DataFile& file, const Along& axis, const std::string
   return drawn(chart_of(title, "flow time t", std::move(lines), options, in_decades(places)), look);
 }
 
+/// Variables that the file names for its figure, and that differ between cells.
+std::vector<std::string> declared(const DataFile& file, const Cells& cells,
+                                  const std::vector<std::string>& known) {
+  constexpr std::size_t kMost = 2;
+  const auto has = [&](const std::string& name) {
+    if (std::ranges::find(known, name) != known.end()) return true;
+    if (!file.has_dataset(name)) return false;
+    std::size_t numbers = 1;  // a first-passage time of one item has axes of length 1
+    for (const std::size_t size : file.shape(name)) numbers *= size;
+    return numbers == cells.size() && file.dimensions(name).size() > cells.axes().size();
+  };
+  std::vector<std::string> names;
+  for (const std::string& word :
+       text::split_words(file.text_attribute("", "figure_of_sweeps").value_or(""))) {
+    if (word == "outcome" && !has(word)) {  // runs together: the fraction that varies
+      const std::string fraction = main_variable(file, known);
+      if (fraction.starts_with("fraction_of_")) names.push_back(fraction);
+      continue;
+    }
+    for (const std::string& name :
+         {word, "time_of_" + word, "median_time_of_" + word, word + "_mean"}) {
+      if (!has(name)) continue;
+      if (names.size() < kMost && std::ranges::find(names, name) == names.end() &&
+          varies(file, name))
+        names.push_back(name);
+      break;
+    }
+  }
+  return names;
+}
+
 /// Default for a sweep with series: the first observable that has a number.
 std::vector<std::string> first_of(const DataFile& file, const std::vector<std::string>& series) {
   for (const std::string& name :
@@ -269,15 +300,17 @@ std::string picture_of_sweep(const DataFile& file, const PictureOptions& options
   if (axes.size() == 1) series = series_of_cells(file, cells);
   std::vector<std::string> names = options.observables;
   if (names.empty()) names = first_of(file, series);
+  const bool asked = !options.observables.empty();
   known.insert(known.end(), series.begin(), series.end());
   if (known.empty())
     throw InputError("'" + file.path() +
                      "' is damaged: it has no variable over the cells of its sweep");
+  if (names.empty()) names = declared(file, cells, known);
   if (names.empty()) names = {main_variable(file, known)};
   std::string text;
   for (const std::string& name : names) {
     const bool over = std::ranges::find(series, name) != series.end();
-    if (!over) options::require_one_of("--observable", name, known);
+    if (asked && !over) options::require_one_of("--observable", name, known);
     text += (text.empty() ? "" : "\n") + (over ? over_time(file, axes[0], name, options, look)
                                                : over_axes(file, axes, name, options, look));
   }

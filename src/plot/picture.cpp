@@ -25,14 +25,4 @@ std::string picture(const DataFile& file, const PictureOptions& options, const C
   return picture_of_run(file, options, look);
 }
 
-void show_picture(const std::string& path, const Parameters& options, const Catalogue& catalogue,
-                  Screen& screen) {
-  if (!options.flag("plot")) return;
-  try {
-    screen.result("\n" + picture(DataFile(path), {}, catalogue, Look::of_standard_output()));
-  } catch (const Error& error) {
-    screen.warning(std::string("no picture: ") + error.what());
-  }
-}
-
 }  // namespace popflow

@@ -7,7 +7,6 @@
 #include "plot/canvas.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/data_file.hpp"
-#include "text/screen.hpp"
 
 namespace popflow {
 
@@ -33,10 +32,5 @@ struct PictureOptions {
 /// Throws InputError for any other file, and UsageError for a variable that the file does not have.
 std::string picture(const DataFile& file, const PictureOptions& options, const Catalogue& catalogue,
                     const Look& look);
-
-/// Shows the picture of a file that was just written, if --plot asks for it. Warns if there is
-/// nothing to draw.
-void show_picture(const std::string& path, const Parameters& options, const Catalogue& catalogue,
-                  Screen& screen);
 
 }  // namespace popflow

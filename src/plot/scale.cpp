@@ -76,11 +76,17 @@ std::vector<Tick> Scale::ticks(std::size_t most) const {
     if (at >= -1e-9 && at <= 1 + 1e-9) ticks.push_back({at, label(value, step)});
   };
   if (logarithmic_ && high_ - low_ >= 1) {
-    // Whole decades, or every n-th of them.
+    // Whole decades, or every n-th of them; numbers between them if there are few.
+    constexpr std::size_t kFewest = 3;
     const double step = std::max(1.0, std::ceil(wanted - 1e-9));
-    for (double decade = std::ceil(low_ / step - 1e-9) * step; decade <= high_ + 1e-9;
-         decade += step)
-      add(std::pow(10, decade), std::pow(10, decade));
+    for (const std::vector<double>& factors :
+         {std::vector<double>{1}, std::vector<double>{1, 3}, std::vector<double>{1, 2, 5}}) {
+      if (ticks.size() >= kFewest) break;
+      ticks.clear();
+      for (double decade = std::floor(low_ / step) * step; decade <= high_ + 1e-9; decade += step)
+        for (const double factor : factors)
+          add(factor * std::pow(10, decade), factor * std::pow(10, decade));
+    }
   } else {
     const double from = logarithmic_ ? std::pow(10, low_) : low_;
     const double to = logarithmic_ ? std::pow(10, high_) : high_;

@@ -144,6 +144,62 @@ std::vector<Mark> marks_of(const DataFile& file) {
   return marks;
 }
 
+/// Panel of the file's attribute `figure`: observables that share it, over time or over another.
+struct Panel {
+  std::vector<std::string> names;
+  std::string against = "time";
+};
+
+/// Panels that a terminal can show, of the first ones of the file's figure; the others have
+/// matrices.
+std::vector<Panel> panels_of(const DataFile& file, const std::vector<std::string>& known) {
+  constexpr std::size_t kMost = 2;
+  std::vector<Panel> panels;
+  for (const std::string& part : text::split(file.text_attribute("", "figure").value_or(""), ';')) {
+    Panel panel;
+    bool over = false, names = true;
+    for (const std::string& word : text::split_words(part)) {
+      over = over || word == "over";
+      names = names && word != "over" && word != "at" && word != "when" && word != "by" &&
+              word != "beside";
+      if (names)
+        panel.names.push_back(word);
+      else if (over && word != "over")
+        panel.against = word;
+    }
+    const auto is_known = [&](const std::string& name) {
+      return std::find(known.begin(), known.end(), name) != known.end();
+    };
+    if (panels.size() < kMost && !panel.names.empty() &&
+        std::all_of(panel.names.begin(), panel.names.end(), is_known) &&
+        (panel.against == "time" || is_known(panel.against)))
+      panels.push_back(std::move(panel));
+  }
+  return panels;
+}
+
+/// Chart of several observables over time: their lines or, for an ensemble, their medians.
+std::string chart_of_several(const DataFile& file, const Recorded& recorded,
+                             const std::vector<std::string>& names, const PictureOptions& options,
+                             const Look& look) {
+  std::vector<double> time(
+      recorded.time().begin(),
+      recorded.time().begin() + static_cast<std::ptrdiff_t>(recorded.longest()));
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::vector<double> y = recorded.read(names[i]);
+    lines.push_back({names[i], time,
+                     recorded.ensemble() ? recorded.quantile(y, 0.5) : recorded.of_run(y, 0),
+                     i % 2 == 0 ? Canvas::Stroke::solid : Canvas::Stroke::dotted, i});
+  }
+  Chart chart =
+      chart_of(text::join(names, ", ") +
+                   (recorded.ensemble() ? ": medians of " + recorded.runs_in_words() : ""),
+               "flow time t", std::move(lines), options, in_decades(time));
+  chart.marks = marks_of(file);
+  return drawn(chart, look);
+}
+
 std::string chart_of_run(const DataFile& file, const Recorded& recorded, const std::string& name,
                          const PictureOptions& options, const Look& look) {
   const std::vector<double> y = recorded.read(name);
@@ -237,11 +293,21 @@ std::string picture_of_run(const DataFile& file, const PictureOptions& options, 
   }
   if (recorded.longest() == 0)
     throw InputError("'" + file.path() + "' has no record yet: nothing can be drawn");
-  const std::vector<std::string> charted =
-      options.observables.empty() ? std::vector<std::string>{names.front()} : options.observables;
+  std::vector<Panel> panels;
+  if (options.observables.empty() && options.against == "time") panels = panels_of(file, all);
+  for (const std::string& name : options.observables) panels.push_back({{name}, options.against});
+  if (panels.empty()) panels = {{{names.front()}, options.against}};
   std::string text;
-  for (const std::string& name : charted)
-    text += (text.empty() ? "" : "\n") + chart_of_run(file, recorded, name, options, look);
+  std::vector<std::string> charted;
+  for (const Panel& panel : panels) {
+    PictureOptions its = options;
+    its.against = panel.against;
+    const bool several = panel.names.size() > 1;
+    text += (text.empty() ? "" : "\n") +
+            (several ? chart_of_several(file, recorded, panel.names, its, look)
+                     : chart_of_run(file, recorded, panel.names.front(), its, look));
+    charted.insert(charted.end(), panel.names.begin(), panel.names.end());
+  }
   if (options.observables.empty()) text += sparklines(recorded, names, charted, look);
   return text;
 }

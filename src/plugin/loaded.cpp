@@ -95,13 +95,19 @@ void require_same_source(const DataFile& file) {
   if (!hash)
     throw InputError(file.path() + " was made by the program's own system " + system +
                      ", not by the plug-in " + loaded->path);
-  if (*hash != loaded->description.hash)
-    throw InputError(file.path() +
-                     " was made by another version of the plug-in: its source has "
-                     "the hash " +
-                     *hash + ", and that of " + loaded->path + " has " + loaded->description.hash +
-                     "; build the plug-in from the source in the file's "
-                     "group provenance");
+  if (*hash == loaded->description.hash) return;
+  std::string generator;
+  for (const auto& [key, text] : loaded->description.provenance)
+    if (key == "derived_by") generator = text;
+  const std::string before = file.text_attribute("provenance", "plugin_derived_by").value_or("");
+  throw InputError(
+      file.path() + " was made by another version of the plug-in: its source has the hash " +
+      *hash + ", and that of " + loaded->path + " has " + loaded->description.hash +
+      "; build the plug-in from the source in the file's group provenance" +
+      (before.empty() || before == generator
+           ? ""
+           : ", with " + before + (generator.empty() ? "" : " instead of " + generator) +
+                 ", because each version of a generator writes formulas in its own way"));
 }
 
 std::string description_in(const DataFile& file) {

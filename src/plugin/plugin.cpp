@@ -1,12 +1,14 @@
 #include "plugin/plugin.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -39,6 +41,48 @@ bool flushes_to_zero() {
 #else
   return false;
 #endif
+}
+
+/// Header of this program's own file, which the linker provides.
+extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));  // NOLINT
+
+/// Throws unless a file is a whole shared library for this kind of machine. The loader maps files
+/// without asking for their length: reading a library that was cut short ends the program by
+/// SIGBUS.
+void require_whole(const std::string& path, const std::filesystem::path& file) {
+  const std::uintmax_t size = std::filesystem::file_size(file);
+  std::ifstream in(file, std::ios::binary);
+  ElfW(Ehdr) head{};
+  const auto read = [&](auto* into, std::size_t bytes, std::uintmax_t from) {
+    in.seekg(static_cast<std::streamoff>(from));
+    in.read(reinterpret_cast<char*>(into), static_cast<std::streamsize>(bytes));
+  };
+  const auto require = [&](std::uintmax_t begin, std::uintmax_t bytes) {
+    if (!in || begin > size || bytes > size - begin)
+      wrong(path, "is cut short: it has " + std::to_string(size) +
+                      " bytes, and its header tells of more; build or copy it again");
+  };
+  if (size == 0) wrong(path, "is empty; build or copy it again");
+  read(&head, std::min<std::uintmax_t>(size, sizeof(head)), 0);
+  if (!in && !in.eof()) wrong(path, "cannot be read");
+  const std::size_t known = std::min<std::uintmax_t>(size, SELFMAG);
+  if (std::memcmp(head.e_ident, ELFMAG, known) != 0) wrong(path, "is no shared library");
+  require(0, sizeof(head));
+  if (head.e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] ||
+      head.e_ident[EI_DATA] != __ehdr_start.e_ident[EI_DATA] ||
+      head.e_machine != __ehdr_start.e_machine)
+    wrong(path, "is for another kind of machine (number " + std::to_string(head.e_machine) +
+                    " of ELF; this program has " + std::to_string(__ehdr_start.e_machine) +
+                    "): build it on this machine");
+  if (head.e_type != ET_DYN || head.e_phentsize != sizeof(ElfW(Phdr)))
+    wrong(path, "is no shared library");
+  require(head.e_phoff, std::uintmax_t{head.e_phnum} * sizeof(ElfW(Phdr)));
+  require(head.e_shoff, std::uintmax_t{head.e_shnum} * head.e_shentsize);
+  for (std::size_t i = 0; i < head.e_phnum; ++i) {
+    ElfW(Phdr) part{};
+    read(&part, sizeof(part), head.e_phoff + i * sizeof(part));
+    require(part.p_offset, part.p_type == PT_LOAD ? part.p_filesz : 0);
+  }
 }
 
 /// A loaded library: its table and description. Never unloaded, because the program may keep
@@ -119,23 +163,19 @@ std::size_t product(const Axes& axes) {
   return entries;
 }
 
-/// Function of the table that writes several values, of which the system uses one at a time.
-using Values = int (*)(const void*, const double*, double, double*);
+/// Function of the table that writes several values.
+using Values = decltype(popflow_table::observe);
 
-Functions::Value one_of(const Held& problem, Values values, std::size_t index, std::size_t count) {
-  return [=](std::span<const double> x, double t) {
-    std::array<double, 16> few;
-    if (count <= few.size()) {
-      problem->call(values, x.data(), t, few.data());
-      return few[index];
-    }
-    std::vector<double> many(count);
-    problem->call(values, x.data(), t, many.data());
-    return many[index];
+/// Writes the values of a function of the table, and NaN for those that the function lacks.
+Functions::Vector all_of(const Held& problem, Values values, std::size_t count) {
+  return [=](std::span<const double> x, double t, std::span<double> out) {
+    if (values != nullptr && count > 0) problem->call(values, x.data(), t, out.data());
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(count), out.end(),
+              std::numeric_limits<double>::quiet_NaN());
   };
 }
 
-using ValuesOf = int (*)(const void*, std::size_t, const double*, double, double*);
+using ValuesOf = decltype(popflow_table::derived);
 
 Functions::Derived derived_of(const Held& problem, ValuesOf values, const Item& item,
                               std::size_t which, const Parameters& own) {
@@ -147,9 +187,9 @@ Functions::Derived derived_of(const Held& problem, ValuesOf values, const Item& 
 }
 
 // Callbacks of popflow_random.
-std::uint64_t word_of(void* stream) { return (*static_cast<RandomStream*>(stream))(); }
-double uniform_of(void* stream) { return static_cast<RandomStream*>(stream)->uniform(); }
-double normal_of(void* stream) { return static_cast<RandomStream*>(stream)->normal(); }
+std::uint64_t word_of(void* stream) noexcept { return (*static_cast<RandomStream*>(stream))(); }
+double uniform_of(void* stream) noexcept { return static_cast<RandomStream*>(stream)->uniform(); }
+double normal_of(void* stream) noexcept { return static_cast<RandomStream*>(stream)->normal(); }
 
 /// Step of training for the samples of a key from number `begin` on.
 popflow_training_step step_of(const SampleKey& key, std::size_t begin) {
@@ -184,10 +224,6 @@ void add_samples(const Problem& problem, std::span<const double> x, double t, co
 /// C and C++ formulas have the same calling convention: a reference is passed as a pointer.
 LaneFormula formula_of(popflow_lane_formula formula) {
   return reinterpret_cast<LaneFormula>(reinterpret_cast<void (*)()>(formula));
-}
-
-double not_known(std::span<const double> /*x*/, double /*t*/) {
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 Functions functions_of(const std::shared_ptr<const Library>& whole, const Parameters& own,
@@ -246,22 +282,19 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
     f.precondition = [=](std::span<const double> x, std::span<double> v) {
       problem->call(problem->table().precondition, x.data(), v.data());
     };
-  const std::size_t observed =
-      description.observables.size() + (is_training ? 0 : description.invariants.size());
-  std::size_t index = 0;
   for (const Item& item : description.observables)
-    f.observables.push_back({item.name, item.meaning,
-                             one_of(problem, table.observe, index++, observed), item.symbol,
-                             item.floor});
+    f.observables.push_back({item.name, item.meaning, {}, item.symbol, item.floor});
   for (const Item& item : description.invariants)
     if (is_training)
-      f.observables.push_back({item.name, item.meaning, not_known, item.symbol});
+      f.observables.push_back({item.name, item.meaning, {}, item.symbol});
     else
-      f.invariants.push_back({item.name, item.meaning,
-                              one_of(problem, table.observe, index++, observed), item.symbol});
-  for (std::size_t i = 0; i < description.events.size(); ++i)
-    f.events.push_back({description.events[i].name, description.events[i].meaning,
-                        one_of(problem, table.events, i, description.events.size())});
+      f.invariants.push_back({item.name, item.meaning, {}, item.symbol});
+  // The state of training does not conserve the invariants, and does not know them.
+  f.all_observed =
+      all_of(problem, table.observe,
+             description.observables.size() + (is_training ? 0 : description.invariants.size()));
+  for (const Item& item : description.events) f.events.push_back({item.name, item.meaning, {}});
+  f.all_events = all_of(problem, table.events, description.events.size());
   for (std::size_t i = 0; i < description.derived.size(); ++i)
     f.derived.push_back(derived_of(problem, table.derived, description.derived[i], i, own));
   for (std::size_t i = 0; i < description.passages.size(); ++i)
@@ -304,10 +337,9 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
     f.project_noise = [=](std::span<const double> x, std::span<double> v) {
       problem->call(problem->table().project_noise, x.data(), v.data());
     };
-  for (std::size_t i = 0; i < description.finals.size(); ++i)
-    f.finals.push_back({description.finals[i].name, description.finals[i].meaning,
-                        one_of(problem, table.finals, i, description.finals.size()),
-                        description.finals[i].symbol});
+  for (const Item& item : description.finals)
+    f.finals.push_back({item.name, item.meaning, {}, item.symbol});
+  f.all_finals = all_of(problem, table.finals, description.finals.size());
   f.outcomes = description.outcomes;
   if (!f.outcomes.empty())
     f.outcome = [=](std::span<const double> x, double t) -> std::string {
@@ -337,8 +369,10 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
 }
 
 constexpr int kAbsent = 1;
-int no_values(const void*, const double*, double, double*) { return kAbsent; }
-int no_values_of(const void*, std::size_t, const double*, double, double*) { return kAbsent; }
+int no_values(const void*, const double*, double, double*) noexcept { return kAbsent; }
+int no_values_of(const void*, std::size_t, const double*, double, double*) noexcept {
+  return kAbsent;
+}
 
 /// Table of a system that is only described: shapes can be asked for, but nothing can be computed.
 const popflow_table& absent(bool has_loss) {
@@ -346,21 +380,23 @@ const popflow_table& absent(bool has_loss) {
     popflow_table table{};
     table.abi = POPFLOW_PLUGIN_ABI;
     table.bytes = sizeof(popflow_table);
-    table.create = [](const popflow_request*, char*, std::size_t) -> void* {
+    table.create = [](const popflow_request*, char*, std::size_t) noexcept -> void* {
       static char nothing;
       return &nothing;
     };
-    table.destroy = [](void*) {};
-    table.start = [](const void*, double*) { return 0; };
-    table.constants = [](const void*, double*) { return 0; };
-    table.array = [](const void*, std::size_t, double*) { return 0; };
+    table.destroy = [](void*) noexcept {};
+    table.start = [](const void*, double*) noexcept { return 0; };
+    table.constants = [](const void*, double*) noexcept { return 0; };
+    table.array = [](const void*, std::size_t, double*) noexcept { return 0; };
     table.rate = no_values;
     table.observe = no_values;
     table.events = no_values;
     table.derived = no_values_of;
     table.passages = no_values_of;
     table.finals = no_values;
-    table.outcome = [](const void*, const double*, double, std::size_t*) { return kAbsent; };
+    table.outcome = [](const void*, const double*, double, std::size_t*) noexcept {
+      return kAbsent;
+    };
     table.loss = loss;
     return table;
   };
@@ -458,6 +494,7 @@ CatalogueRow load(const std::string& path) {
   if (!std::filesystem::is_regular_file(absolute, ignored))
     wrong(path,
           std::filesystem::exists(absolute, ignored) ? "is no regular file" : "does not exist");
+  require_whole(path, absolute);
   const bool flushed_before = flushes_to_zero();
   void* const handle = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

@@ -19,7 +19,8 @@ namespace {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
-std::string attribute(const DataFile& file, const std::string& object, const std::string& name) {
+std::string whole_attribute(const DataFile& file, const std::string& object,
+                            const std::string& name) {
   return file.text_attribute(object, name).value_or("");
 }
 
@@ -27,7 +28,7 @@ std::string attribute(const DataFile& file, const std::string& object, const std
 std::vector<std::string> words_of_runs(const DataFile& file, const std::string& name) {
   std::vector<std::string> found;
   if (!file.has_dataset(name)) return found;
-  const auto words = text::split_words(attribute(file, name, "flag_meanings"));
+  const auto words = text::split_words(whole_attribute(file, name, "flag_meanings"));
   for (const std::int64_t word : file.read(name).integers)
     found.push_back(word >= 0 && word < static_cast<std::int64_t>(words.size())
                         ? words[static_cast<std::size_t>(word)]
@@ -37,10 +38,10 @@ std::vector<std::string> words_of_runs(const DataFile& file, const std::string& 
 
 /// Names and values of the parameters that differ from their defaults and determine results. Save
 /// times are left out, because they have a column.
-NamedValues parameters(const DataFile& file) {
+NamedValues parameters_of(const DataFile& file) {
   NamedValues found;
-  const auto changed = text::split_words(attribute(file, "parameters", "not_default"));
-  for (const std::string& line : text::lines(attribute(file, "parameters", "config"))) {
+  const auto changed = text::split_words(whole_attribute(file, "parameters", "not_default"));
+  for (const std::string& line : text::lines(whole_attribute(file, "parameters", "config"))) {
     const std::size_t equals = line.find(" = ");
     if (line.starts_with('#') || equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals);
@@ -60,7 +61,7 @@ class Lines {
         const Lines* first = nullptr)
       : file_(file),
         names_(first != nullptr ? first->names_
-                                : text::split_words(attribute(file, "", "observables"))),
+                                : text::split_words(whole_attribute(file, "", "observables"))),
         parameters_(std::move(parameters)) {
     time_ = file.read("time").values;
     done_ = contents::saves_of_runs(file, time_.size());
@@ -155,27 +156,27 @@ std::string csv_cell(const std::string& text) {
 
 void write_csv(const DataFile& file, std::ostream& out) {
   contents::require_run(file);
-  const Lines lines(file, parameters(file));
+  const Lines lines(file, parameters_of(file));
   out << lines.head() << '\n';
   lines.write("", out);
 }
 
 void write_comparison_csv(const DataFile& file, std::ostream& out) {
-  const auto all = parameters(file);
+  const auto all = parameters_of(file);
   NamedValues shared;
   for (const auto& parameter : all)
     if (parameter.first != "learning-rate") shared.push_back(parameter);
   // Files of the groups, kept open because the columns of the first one are needed for the others.
   std::vector<std::unique_ptr<DataFile>> files;
   std::unique_ptr<Lines> first;
-  for (const std::string& group : text::split_words(attribute(file, "", "run_groups"))) {
+  for (const std::string& group : text::split_words(whole_attribute(file, "", "run_groups"))) {
     files.push_back(std::make_unique<DataFile>(file.path(), group));
     const DataFile& rung = *files.back();
     auto lines = std::make_unique<Lines>(rung, shared, true, first.get());
     if (!first) out << "rung,learning-rate," << lines->head() << '\n';
     std::optional<double> eta;
     if (rung.has_group("parameters")) eta = rung.number_attribute("parameters", "learning-rate");
-    lines->write(attribute(rung, "", "rung") + "," + (eta ? shortest(*eta) : "") + ",", out);
+    lines->write(whole_attribute(rung, "", "rung") + "," + (eta ? shortest(*eta) : "") + ",", out);
     if (!first) first = std::move(lines);
   }
 }

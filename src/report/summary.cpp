@@ -111,7 +111,7 @@ std::string parameters(const DataFile& file) {
 /// Adds the sizes of the dimensions of a group ("" is the root). The dimensions are found by their
 /// marks: opening every dataset for its list of dimensions takes longer than everything else.
 void add_sizes(const DataFile& file, const std::string& group, std::vector<std::string>& names,
-               std::vector<std::string>& sizes) {
+               std::vector<std::size_t>& sizes) {
   for (const auto& name : file.members(group.empty() ? "/" : group)) {
     const std::string path = group.empty() ? name : group + "/" + name;
     const bool counted = std::find(names.begin(), names.end(), name) != names.end();
@@ -120,15 +120,25 @@ void add_sizes(const DataFile& file, const std::string& group, std::vector<std::
     const std::vector<std::size_t> shape = file.shape(path);
     if (shape.size() != 1) continue;
     names.push_back(name);
-    sizes.push_back(name + " " + std::to_string(shape[0]));
+    sizes.push_back(shape[0]);
   }
 }
 
 std::string sizes(const DataFile& file) {
-  std::vector<std::string> names, sizes;
+  std::vector<std::string> names, words;
+  std::vector<std::size_t> sizes;
   add_sizes(file, "", names, sizes);
   if (file.has_group("problem")) add_sizes(file, "problem", names, sizes);
-  return text::join(sizes, ", ");
+  // Neighbours of one size stand together: most of them are axes of the same things.
+  for (std::size_t first = 0, last = 0; first < names.size(); first = last) {
+    while (last < names.size() && sizes[last] == sizes[first]) ++last;
+    const auto begin = names.begin();
+    words.push_back(text::join({begin + static_cast<std::ptrdiff_t>(first),
+                                begin + static_cast<std::ptrdiff_t>(last)},
+                               ", ") +
+                    " " + std::to_string(sizes[first]) + (last > first + 1 ? " each" : ""));
+  }
+  return text::join(words, "; ");
 }
 
 std::string constants(const DataFile& file) {
@@ -386,6 +396,9 @@ std::string describe(const DataFile& file) {
   add(rows, "ended", attribute(file, "provenance", "ended"));
   const auto resumed = file.number_attribute("provenance", "resumed");
   if (resumed && *resumed > 0) add(rows, "resumed", rounded(*resumed) + " times");
+  add(rows, "noise of a sample", attribute(file, "provenance", "plugin_noise"));
+  add(rows, "population", attribute(file, "provenance", "plugin_population"));
+  add(rows, "population samples", attribute(file, "provenance", "plugin_population_samples"));
   add(rows, "history", attribute(file, "", "history"));
   add(rows, "state fields", attribute(file, "", "state_fields"));
   return rows.empty() ? page : page + "\n" + text::columns(rows);

@@ -1,12 +1,11 @@
 #include "run/continued_runs.hpp"
 
-#include "plan/mode_plan.hpp"
+#include "flow/start_state.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/error.hpp"
 #include "popflow/system.hpp"
 #include "run/coordinates_of_start.hpp"
 #include "run/last_state.hpp"
-#include "start_state.hpp"
 
 namespace popflow {
 
@@ -19,9 +18,9 @@ std::size_t runs_in(const DataFile& file) {
 
 }  // namespace
 
-std::optional<ContinuedRuns> ContinuedRuns::of(const Parameters& options) {
-  if (!options.has("init-from") || !has_noise(options)) return std::nullopt;
-  const DataFile file(options.word("init-from"));
+std::optional<ContinuedRuns> ContinuedRuns::of(const Plan& plan) {
+  if (!plan.problem.start || !plan.ensemble.is_one) return std::nullopt;
+  const DataFile file(*plan.problem.start);
   const std::size_t runs = runs_in(file);
   if (runs < 2) return std::nullopt;
   ContinuedRuns continued;

@@ -8,6 +8,7 @@
 
 #include "engine/restart.hpp"
 #include "options/run_config.hpp"
+#include "plan/plan.hpp"
 #include "popflow/catalogue.hpp"
 
 namespace popflow {
@@ -19,7 +20,7 @@ class ContinuedRuns {
  public:
   /// Returns nothing if all runs start alike: the runs of a flow, or runs that continue a single
   /// run.
-  static std::optional<ContinuedRuns> of(const Parameters& options);
+  static std::optional<ContinuedRuns> of(const Plan& plan);
 
   /// Throws UsageError if the ensemble has no run of this number.
   void require(std::size_t number) const { (void)place_of(number); }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/described.hpp"
-#include "field_values.hpp"
+#include "flow/field_values.hpp"
 #include "popflow/error.hpp"
 
 namespace popflow {

@@ -8,10 +8,10 @@
 #include "engine/distribution.hpp"
 #include "engine/drivers.hpp"
 #include "engine/interrupt.hpp"
+#include "engine/outcome_index.hpp"
 #include "engine/parcel.hpp"
 #include "engine/recorder.hpp"
 #include "engine/status.hpp"
-#include "outcome_index.hpp"
 
 namespace popflow {
 
@@ -47,7 +47,7 @@ class EnsembleComputer final : public RunComputer {
   };
   /// Records go to `file` or, if that is null, to the first rank.
   EnsembleComputer(const Part& of, Workers& workers, Exchange& exchange,
-                   const TrajectoryGroup* file, OnEnded told)
+                   const TrajectoryGroup* file, OnEnded on_ended)
       : of_(of),
         workers_(workers),
         exchange_(exchange),
@@ -55,9 +55,9 @@ class EnsembleComputer final : public RunComputer {
           exchange.deliver({{}, {}, {}, std::move(records)});
         }),
         file_(file != nullptr ? *file : TrajectoryGroup(parcel_)),
-        told_(std::move(told)) {
+        on_ended_(std::move(on_ended)) {
     if (file == nullptr)
-      told_ = [this](std::size_t run, const Ending& ending) { parcel_.end(run, ending); };
+      on_ended_ = [this](std::size_t run, const Ending& ending) { parcel_.end(run, ending); };
   }
 
   Batch compute(RunRange range, const std::function<bool()>& patient) override {
@@ -79,8 +79,9 @@ class EnsembleComputer final : public RunComputer {
     while (from.size() < std::min<std::uint64_t>(range.count, together())) {
       std::optional<Restart> next;
       const std::size_t run = range.first + from.size();
-      next = of_.before != nullptr ? of_.before->restart(run)
-                                   : of_.experiment.start_of(of_.experiment.plan.first_run + run);
+      next = of_.before != nullptr
+                 ? of_.before->restart(run)
+                 : of_.experiment.start_of(of_.experiment.plan.ensemble.first_run + run);
       if (!from.empty() && !can_run_together(from.front(), next)) break;
       from.push_back(std::move(next));
     }
@@ -96,20 +97,21 @@ class EnsembleComputer final : public RunComputer {
   }
 
   Recorder recorder_of(std::size_t run, const std::optional<Restart>& from) const {
-    const RunPlan& plan = of_.experiment.plan;
+    const Plan& plan = of_.experiment.plan;
     return {*of_.experiment.system,
             file_,
             plan.schedule().size(),
-            {.state = plan.states,
-             .checkpoint_every = plan.checkpoint_every,
+            {.state = plan.output.states,
+             .checkpoint_every = plan.output.checkpoint_every,
              .next_sequence = from ? from->sequence + 1 : 1,  // 0 is the start, already written
-             .ensemble = plan.ensemble,
+             .ensemble = plan.ensemble.is_one,
              .run = run,
-             .number = plan.first_run + run}};
+             .number = plan.ensemble.first_run + run,
+             .saves_done = of_.before != nullptr ? of_.before->saves_done(run) : 0}};
   }
 
   std::size_t compute_together(RunRange range) {
-    const RunPlan& plan = of_.experiment.plan;
+    const Plan& plan = of_.experiment.plan;
     const System& system = *of_.experiment.system;
     std::vector<std::optional<Restart>> from = next_of(range);
     std::vector<std::uint32_t> numbers;
@@ -117,7 +119,7 @@ class EnsembleComputer final : public RunComputer {
     std::vector<Recorder> recorders;
     recorders.reserve(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
-      numbers.push_back(static_cast<std::uint32_t>(plan.first_run + range.first + i));
+      numbers.push_back(static_cast<std::uint32_t>(plan.ensemble.first_run + range.first + i));
       hooks.push_back(hooks_of(range.first + i));
       recorders.push_back(recorder_of(range.first + i, from[i]));
     }
@@ -133,7 +135,7 @@ class EnsembleComputer final : public RunComputer {
       for (Trajectory& run : runs) run.advance(save);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       runs[i].finish();
-      told_(range.first + i, ending_of(system, runs[i]));
+      on_ended_(range.first + i, ending_of(system, runs[i]));
     }
     return runs.size();
   }
@@ -143,15 +145,16 @@ class EnsembleComputer final : public RunComputer {
   Exchange& exchange_;
   Parcel parcel_;
   TrajectoryGroup file_;
-  OnEnded told_;
+  OnEnded on_ended_;
 };
 
-Crew crew_of(const EnsembleComputer::Part& part, const TrajectoryGroup* file, const OnEnded& told) {
+Crew crew_of(const EnsembleComputer::Part& part, const TrajectoryGroup* file,
+             const OnEnded& on_ended) {
   // Few runs share the threads: a single run uses all of them.
   constexpr std::uint64_t kFew = 2;
-  return {part.experiment.workers, part.experiment.plan.runs, kFew,
-          [part, file, told](Workers& workers, Exchange& exchange) {
-            return std::make_unique<EnsembleComputer>(part, workers, exchange, file, told);
+  return {part.experiment.workers, part.experiment.plan.ensemble.runs, kFew,
+          [part, file, on_ended](Workers& workers, Exchange& exchange) {
+            return std::make_unique<EnsembleComputer>(part, workers, exchange, file, on_ended);
           }};
 }
 
@@ -161,7 +164,7 @@ class EnsembleWriter final : public BatchWriter {
  public:
   EnsembleWriter(const TrajectoryGroup& file, std::size_t runs, Progress& progress,
                  std::size_t first_run)
-      : file_(file), progress_(progress), first_run_(first_run), told_(runs), ended_(runs) {}
+      : file_(file), progress_(progress), first_run_(first_run), has_ended_(runs), ended_(runs) {}
 
   void write(const Batch& batch) override {
     unpack(batch.records, file_,
@@ -171,7 +174,7 @@ class EnsembleWriter final : public BatchWriter {
     progress_.done(first_run_ + run);
     const std::lock_guard lock(mutex_);
     ended_[run] = std::move(ending);
-    told_[run] = true;
+    has_ended_[run] = true;
   }
   [[nodiscard]] Ending together() const {
     Ending never_begun;
@@ -180,7 +183,7 @@ class EnsembleWriter final : public BatchWriter {
                                                      : "interrupted before all runs began";
     EnsembleEnding all;
     for (std::size_t run = 0; run < ended_.size(); ++run)
-      all.add(told_[run] ? ended_[run] : never_begun);
+      all.add(has_ended_[run] ? ended_[run] : never_begun);
     return all.ending();
   }
 
@@ -189,15 +192,18 @@ class EnsembleWriter final : public BatchWriter {
   Progress& progress_;
   std::size_t first_run_;
   std::mutex mutex_;
-  std::vector<bool> told_;
+  std::vector<bool> has_ended_;
   std::vector<Ending> ended_;
 };
 
 }  // namespace
 
 RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool extends)
-    : file_(std::move(file)), experiment_(experiment), slots_(file_, *experiment.system) {
-  if (!experiment.plan.ensemble) {
+    : file_(std::move(file)),
+      experiment_(experiment),
+      slots_(file_, *experiment.system),
+      saves_done_(file_.read("saves_done").integers) {
+  if (!experiment.plan.ensemble.is_one) {
     // Checks now that a single run has a restart slot: without one it was never begun, or its file
     // is damaged.
     (void)restart(0);
@@ -207,8 +213,9 @@ RecordedRuns::RecordedRuns(DataFile file, const Experiment& experiment, bool ext
   status_ = file_.read("status").integers;
   times_ = file_.read("diverged_at").values;
   if (!experiment.system->info().outcomes.empty()) outcomes_ = file_.read("outcome").integers;
-  if (status_.size() != experiment.plan.runs || times_.size() != experiment.plan.runs ||
-      (!outcomes_.empty() && outcomes_.size() != experiment.plan.runs))
+  if (status_.size() != experiment.plan.ensemble.runs ||
+      times_.size() != experiment.plan.ensemble.runs ||
+      (!outcomes_.empty() && outcomes_.size() != experiment.plan.ensemble.runs))
     throw InputError(
         file_.path() +
         " is damaged: the shape of 'status' or 'outcome' does not fit the number of runs");
@@ -244,8 +251,9 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
       make_driver(*experiment.system, experiment.workers, experiment.plan.mode, 0, {});
   const ResumePoint start = driver->resume_point();
   // The first run is written last: if it has a slot, all runs have one and the ensemble has begun.
-  for (std::size_t run = experiment.plan.runs; run-- > 0;) {
-    const std::optional<Restart> own = experiment.start_of(experiment.plan.first_run + run);
+  for (std::size_t run = experiment.plan.ensemble.runs; run-- > 0;) {
+    const std::optional<Restart> own =
+        experiment.start_of(experiment.plan.ensemble.first_run + run);
     RestartWriter(file, run, 0)
         .write(own ? ResumePoint{&own->x, &own->regime, own->t, own->data} : start, 0, false);
   }
@@ -253,7 +261,7 @@ void write_starts(Experiment& experiment, const TrajectoryGroup& file) {
 
 Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const RecordedRuns* before,
                Progress& progress, Ranks& ranks, std::size_t first_run) {
-  const std::size_t runs = experiment.plan.runs;
+  const std::size_t runs = experiment.plan.ensemble.runs;
   EnsembleWriter writer(file, runs, progress, first_run);
   Ledger ledger;
   for (std::size_t run = 0; run < runs; ++run) {
@@ -263,11 +271,11 @@ Ending run_all(Experiment& experiment, const TrajectoryGroup& file, const Record
     else
       ledger.add({run, 1});
   }
-  const OnEnded told = [&writer](std::size_t run, Ending ending) {
+  const OnEnded on_ended = [&writer](std::size_t run, Ending ending) {
     writer.end(run, std::move(ending));
   };
-  share_out(ranks, ledger, writer, crew_of({experiment, before, progress, first_run}, &file, told),
-            {});
+  share_out(ranks, ledger, writer,
+            crew_of({experiment, before, progress, first_run}, &file, on_ended), {});
   return writer.together();
 }
 

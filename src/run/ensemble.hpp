@@ -24,11 +24,14 @@ class RecordedRuns {
   [[nodiscard]] std::optional<Ending> ended(std::size_t run) const;
   /// Returns the state from which a run is resumed.
   [[nodiscard]] Restart restart(std::size_t run) const;
+  /// Returns the number of saves of a run that the file holds.
+  [[nodiscard]] std::int64_t saves_done(std::size_t run) const { return saves_done_.at(run); }
 
  private:
   DataFile file_;
   const Experiment& experiment_;
   RestartReader slots_;
+  std::vector<std::int64_t> saves_done_;
   std::vector<std::int64_t> status_;
   std::vector<double> times_;
   std::vector<std::int64_t> outcomes_;  ///< empty if the system has none

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cores.hpp"
 #include "engine/drivers.hpp"
 #include "engine/memory_of_runs.hpp"
 #include "engine/specs.hpp"
 #include "engine/status.hpp"
 #include "file/output.hpp"
 #include "flow/step_length.hpp"
+#include "machine/cores.hpp"
 #include "options/description.hpp"
 #include "options/tokens.hpp"
 #include "popflow/memory.hpp"
 #include "run/last_state.hpp"
 #include "text/text.hpp"
-#include "training/trained.hpp"
 
 namespace popflow {
 
@@ -47,34 +46,27 @@ Outcome recorded_outcome(const DataFile& file) {
 
 Experiment::Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads)
     : config(from), workers(threads), catalogue_(catalogue) {
-  const auto circumstances = settle_circumstances(config, catalogue, workers);
-  Made made = make_system(config, catalogue, workers, *circumstances);
-  if (circumstances->start) {
-    continues_at = circumstances->start->t;
-    // The age of the moments is stored, because a resumed run does not read the file of
-    // --init-from.
-    if (continues_moments(config.options))
-      config.options.resolve("optimizer-steps",
-                             steps_before_start(config.options, &*circumstances->start));
-  }
+  Parameters& options = config.options;
+  const Plan asked = plan_of(options);
+  const auto circumstances = settle_circumstances(config.system, asked, catalogue, workers);
+  Made made = make_system(config.system, config.own, asked, catalogue, workers, *circumstances);
+  if (circumstances->start) continues_at = circumstances->start->t;
   system = std::move(made.system);
   require_rhs(*system);
   config.own = std::move(made.own);
-  Parameters& options = config.options;
-  plan = plan_run(options, *system);
-  spacing_was_chosen = settle_spacing(options, plan.course.end, system->first_stage_time());
-  if (spacing_was_chosen) plan = plan_run(options, *system);
+  plan = completed(asked, *system, circumstances->state());
   record(plan, options);
   constexpr double kNumbersOfRun = 32;  // status, counts, ending and progress, and copies of these
-  require_memory(kNumbersOfRun * static_cast<double>(plan.runs), "--runs " + options.text("runs"));
+  require_memory(kNumbersOfRun * static_cast<double>(plan.ensemble.runs),
+                 "--runs " + options.text("runs"));
   require_memory(numbers_of_states(*system, plan.mode, runs_at_a_time()), "this run");
   // Making a driver refuses what the mode does not allow before anything is written.
   driver_data = make_driver(*system, workers, plan.mode, 0, {})->resume_point().data;
   require_memory(memory_doubles(),
                  std::to_string(runs_at_a_time()) + " runs at a time (--threads)");
-  continued_ = ContinuedRuns::of(options);
-  for (std::size_t run = 0; continued_ && run < plan.runs; ++run)
-    continued_->require(plan.first_run + run);
+  continued_ = ContinuedRuns::of(plan);
+  for (std::size_t run = 0; continued_ && run < plan.ensemble.runs; ++run)
+    continued_->require(plan.ensemble.first_run + run);
   if (!options.has("threads")) options.resolve("threads", std::int64_t{workers.threads()});
 }
 
@@ -95,7 +87,7 @@ std::string cut_states_note(const std::string& of) {
 }
 
 std::string spacing_note(const Experiment& experiment) {
-  if (!experiment.spacing_was_chosen) return "";
+  if (!experiment.plan.course.log_was_chosen) return "";
   return "the first stage takes only about " +
          text::rounded(experiment.system->first_stage_time()) + " of " +
          text::rounded(experiment.plan.course.end) +
@@ -103,7 +95,7 @@ std::string spacing_note(const Experiment& experiment) {
 }
 
 std::size_t Experiment::runs_at_a_time() const {
-  return std::min<std::size_t>(plan.runs, workers.threads());
+  return std::min<std::size_t>(plan.ensemble.runs, workers.threads());
 }
 
 double Experiment::memory_doubles() const {

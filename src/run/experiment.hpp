@@ -16,7 +16,7 @@
 #include "engine/restart.hpp"
 #include "file/trajectory_group.hpp"
 #include "options/run_config.hpp"
-#include "plan/run_plan.hpp"
+#include "plan/plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/data_file.hpp"
 #include "popflow/driver.hpp"
@@ -33,12 +33,11 @@ struct Experiment {
   RunConfig config;  ///< with the values that the plan has resolved
   Workers& workers;
   std::unique_ptr<System> system;
-  RunPlan plan;
+  Plan plan;
   /// Time at which the run of --init-from ended, since the start of the first run in the chain of
   /// runs that continue one another: t = 0 of this run.
   std::optional<double> continues_at = {};
-  bool spacing_was_chosen = false;  ///< logarithmic records, chosen by the program
-  DriverData driver_data;           ///< names and lengths of the checkpoint's data
+  DriverData driver_data;  ///< names and lengths of the checkpoint's data
 
   /// Throws if the system, the mode or the machine does not allow the experiment.
   Experiment(const RunConfig& from, const Catalogue& catalogue, Workers& threads);

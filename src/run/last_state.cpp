@@ -6,7 +6,6 @@
 #include "engine/status.hpp"
 #include "observed/observed.hpp"
 #include "options/description.hpp"
-#include "plan/mode_plan.hpp"
 #include "popflow/error.hpp"
 #include "run/resume_config.hpp"
 #include "training/trained.hpp"
@@ -45,41 +44,40 @@ LastState load_last_state(const std::string& path, const Catalogue& catalogue, W
   return last;
 }
 
-std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
+std::unique_ptr<const Circumstances> settle_circumstances(const std::string& system,
+                                                          const Plan& plan,
                                                           const Catalogue& catalogue,
                                                           Workers& workers, std::size_t run) {
-  const Parameters& options = config.options;
-  const SystemInfo& info = catalogue.info(config.system);
-  if (options.has("problem") && info.problem.empty())
-    throw UsageError("--problem " + options.word("problem") + ": " + info.name +
+  const SystemInfo& info = catalogue.info(system);
+  if (plan.problem.file && info.problem.empty())
+    throw UsageError("--problem " + *plan.problem.file + ": " + info.name +
                      " reads no problem file, because its parameters define it completely");
   auto circumstances = std::make_unique<Circumstances>();
   std::optional<LastState>& start = circumstances->start;
-  if (options.has("init-from")) {
-    const std::string path = options.word("init-from");
-    start = load_last_state(path, catalogue, workers, run);
+  if (const std::optional<std::string>& path = plan.problem.start) {
+    start = load_last_state(*path, catalogue, workers, run);
     if (start->system->info().name != info.name)
-      throw InputError("--init-from " + path + " is a run of " + start->system->info().name +
+      throw InputError("--init-from " + *path + " is a run of " + start->system->info().name +
                        ", not of " + info.name);
   }
-  circumstances->setting = setting_of(mode_plan(options), options, start ? &*start : nullptr);
+  circumstances->setting = setting_of(plan, circumstances->state());
   return circumstances;
 }
 
-Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
-                 const Circumstances& circumstances) {
-  Made made = catalogue.make(config.system, config.own, circumstances.setting, workers);
+Made make_system(const std::string& system, const Parameters& own, const Plan& plan,
+                 const Catalogue& catalogue, Workers& workers, const Circumstances& circumstances) {
+  Made made = catalogue.make(system, own, circumstances.setting, workers);
   require_shape(*made.system);
-  made.system =
-      as_trained(std::move(made.system), config.options, made.own, circumstances.setting.start);
-  made.system = as_observed(std::move(made.system), config.options, made.own);
+  made.system = as_trained(std::move(made.system), plan.training, made.own, circumstances.state());
+  made.system = as_observed(std::move(made.system), plan.observation, made.own);
   return made;
 }
 
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                  std::size_t run) {
-  return make_system(config, catalogue, workers,
-                     *settle_circumstances(config, catalogue, workers, run));
+  const Plan plan = plan_of(config.options);
+  return make_system(config.system, config.own, plan, catalogue, workers,
+                     *settle_circumstances(config.system, plan, catalogue, workers, run));
 }
 
 }  // namespace popflow

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "options/run_config.hpp"
+#include "plan/plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/setting.hpp"
 
@@ -26,18 +27,21 @@ struct Circumstances {
 
   std::optional<LastState> start = {};
   Setting setting = {};
+
+  [[nodiscard]] const LastState* state() const { return start ? &*start : nullptr; }
 };
 
-/// Determines these facts for a configuration whose steps are settled. Reads the file that
-/// --init-from names; of an ensemble, the run in place `run`. Throws if no system of this name can
-/// have such a start.
-std::unique_ptr<const Circumstances> settle_circumstances(const RunConfig& config,
+/// Determines these facts for the plan of a system's run. Reads the file that --init-from names; of
+/// an ensemble, the run in place `run`. Throws if no system of this name can have such a start.
+std::unique_ptr<const Circumstances> settle_circumstances(const std::string& system,
+                                                          const Plan& plan,
                                                           const Catalogue& catalogue,
                                                           Workers& workers, std::size_t run = 0);
 
-/// Makes the System that a configuration describes. Throws if the system refuses.
-Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
-                 const Circumstances& circumstances);
+/// Makes the System of a plan. `own` are the system's own parameters. Throws if the system refuses.
+Made make_system(const std::string& system, const Parameters& own, const Plan& plan,
+                 const Catalogue& catalogue, Workers& workers, const Circumstances& circumstances);
+/// Makes the System that a configuration describes, as above.
 Made make_system(const RunConfig& config, const Catalogue& catalogue, Workers& workers,
                  std::size_t run = 0);
 

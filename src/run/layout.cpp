@@ -7,7 +7,7 @@
 #include "engine/described.hpp"
 #include "engine/restart.hpp"
 #include "engine/specs.hpp"
-#include "watched.hpp"
+#include "flow/watched.hpp"
 
 namespace popflow {
 
@@ -17,18 +17,18 @@ const double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Returns the dimensions of a quantity that every run has: `run`, if this is an ensemble, and then
 /// `own`.
-std::vector<std::string> of_each_run(const RunPlan& plan, std::vector<std::string> own = {}) {
-  if (plan.ensemble) own.insert(own.begin(), "run");
+std::vector<std::string> of_each_run(const Plan& plan, std::vector<std::string> own = {}) {
+  if (plan.ensemble.is_one) own.insert(own.begin(), "run");
   return own;
 }
 
-VariableSpec count(const RunPlan& plan, const std::string& name, const std::string& long_name) {
+VariableSpec count(const Plan& plan, const std::string& name, const std::string& long_name) {
   VariableSpec v = variable(name, of_each_run(plan), long_name, NumberType::int64);
-  v.data = std::vector<std::int64_t>(plan.runs, 0);
+  v.data = std::vector<std::int64_t>(plan.ensemble.runs, 0);
   return v;
 }
 
-GroupSpec statistics_group(const RunPlan& plan) {
+GroupSpec statistics_group(const Plan& plan) {
   GroupSpec group;
   group.name = "statistics";
   group.variables = {
@@ -43,13 +43,14 @@ GroupSpec statistics_group(const RunPlan& plan) {
   return group;
 }
 
-GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
+GroupSpec events_group(const Shape& shape, const Plan& plan) {
   GroupSpec group;
   group.name = "events";
   // Readers find the same names in every file, even if a variant of the system has no events.
   const std::vector<std::string> events =
       shape.events.empty() ? std::vector<std::string>{"none"} : shape.events;
-  group.dimensions = {places("event", events.size() * plan.runs, "place in the order of finding")};
+  group.dimensions = {
+      places("event", events.size() * plan.ensemble.runs, "place in the order of finding")};
   group.variables = {
       kinds_of(events, {"event"}), variable("time", {"event"}, "flow time at which it happened"),
       variable("run", {"event"}, "run in which it happened (-1: none)", NumberType::int64),
@@ -59,7 +60,7 @@ GroupSpec events_group(const Shape& shape, const RunPlan& plan) {
 }
 
 /// Group of the last state after post-processing.
-GroupSpec final_group(const SystemInfo& info, const RunPlan& plan) {
+GroupSpec final_group(const SystemInfo& info, const Plan& plan) {
   GroupSpec group;
   group.name = "final";
   if (!info.final_title.empty()) group.attributes.push_back({"made_into", info.final_title});
@@ -70,21 +71,21 @@ GroupSpec final_group(const SystemInfo& info, const RunPlan& plan) {
   return group;
 }
 
-void add_state(GroupSpec& root, const System& system, const RunPlan& plan) {
-  if (plan.states == StateSaves::none) return;
-  if (plan.states == StateSaves::ends)
+void add_state(GroupSpec& root, const System& system, const Plan& plan) {
+  if (plan.output.states == StateSaves::none) return;
+  if (plan.output.states == StateSaves::ends)
     root.dimensions.push_back(
         axis("time_state", {0, plan.schedule().back()}, "flow time of the start and the stop"));
   for (const std::string& name : system.shape().fields) {
     const FieldInfo& info = field_info(system, name);
     std::vector<std::string> dimensions =
-        of_each_run(plan, {plan.states == StateSaves::all ? "time" : "time_state"});
+        of_each_run(plan, {plan.output.states == StateSaves::all ? "time" : "time_state"});
     dimensions.insert(dimensions.end(), info.dimensions.begin(), info.dimensions.end());
     root.variables.push_back(variable_of(info, system.info(), std::move(dimensions)));
   }
 }
 
-void add_observables(GroupSpec& root, const System& system, const RunPlan& plan) {
+void add_observables(GroupSpec& root, const System& system, const Plan& plan) {
   const std::vector<std::string>& held = system.shape().invariants;
   for (const ObservableInfo& info : system.info().observables) {
     VariableSpec observable = variable_of(info, system.info(), of_each_run(plan, {"time"}));
@@ -101,7 +102,7 @@ void add_observables(GroupSpec& root, const System& system, const RunPlan& plan)
     root.variables.push_back(variable_of(info, system.info(), of_each_run(plan, {"time"})));
 }
 
-void add_passages(GroupSpec& root, const System& system, const RunPlan& plan) {
+void add_passages(GroupSpec& root, const System& system, const Plan& plan) {
   for (const std::string& name : system.shape().passages) {
     const PassageInfo& info = passage_info(system.info(), name);
     root.variables.push_back(variable_of(info, system.info(), of_each_run(plan, info.dimensions)));
@@ -109,10 +110,10 @@ void add_passages(GroupSpec& root, const System& system, const RunPlan& plan) {
 }
 
 /// Adds how each run of an ensemble ended.
-void add_ends(GroupSpec& root, const SystemInfo& info, const RunPlan& plan) {
-  if (!plan.ensemble) return;
+void add_ends(GroupSpec& root, const SystemInfo& info, const Plan& plan) {
+  if (!plan.ensemble.is_one) return;
   const auto add = [&](VariableSpec of_runs) {
-    of_runs.data = std::vector<std::int8_t>(plan.runs, 0);
+    of_runs.data = std::vector<std::int8_t>(plan.ensemble.runs, 0);
     root.variables.push_back(std::move(of_runs));
   };
   add(status_of_runs({"run"}));
@@ -123,7 +124,7 @@ void add_ends(GroupSpec& root, const SystemInfo& info, const RunPlan& plan) {
 }
 
 /// Adds the step number of each time, if time is counted in steps.
-void add_steps(GroupSpec& root, const RunPlan& plan) {
+void add_steps(GroupSpec& root, const Plan& plan) {
   if (!(plan.step_length() > 0)) return;
   VariableSpec step = variable("step", {"time"}, "step of the method", NumberType::int64);
   std::vector<std::int64_t> numbers;
@@ -135,7 +136,7 @@ void add_steps(GroupSpec& root, const RunPlan& plan) {
 
 }  // namespace
 
-GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
+GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& plan,
                      const DriverData& driver_data, unsigned threads) {
   const SystemInfo& info = system.info();
   GroupSpec root;
@@ -153,9 +154,9 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const RunPla
   for (const auto& [name, value] : system.shape().constants)
     root.attributes.push_back({name, value});
 
-  if (plan.ensemble) {
-    root.dimensions.push_back(places("run", plan.runs, "run with noise of its own"));
-    root.dimensions.back().first = static_cast<std::int64_t>(plan.first_run);
+  if (plan.ensemble.is_one) {
+    root.dimensions.push_back(places("run", plan.ensemble.runs, "run with noise of its own"));
+    root.dimensions.back().first = static_cast<std::int64_t>(plan.ensemble.first_run);
   }
   root.dimensions.push_back(axis("time", plan.schedule(), "flow time"));
   for (const DimensionSpec& dimension : system.shape().dimensions)
@@ -175,7 +176,7 @@ GroupSpec run_layout(const System& system, const RunConfig& config, const RunPla
                  provenance_group(threads, info),
                  statistics_group(plan),
                  events_group(system.shape(), plan),
-                 restart_group(system, plan.course.spacing, driver_data, plan.runs)};
+                 restart_group(system, plan.course.spacing, driver_data, plan.ensemble.runs)};
   if (system.shape().finals) root.groups.push_back(final_group(info, plan));
   return root;
 }

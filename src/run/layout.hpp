@@ -4,7 +4,7 @@
 
 #include "file/trajectory_file.hpp"
 #include "options/run_config.hpp"
-#include "plan/run_plan.hpp"
+#include "plan/plan.hpp"
 #include "popflow/driver.hpp"
 #include "popflow/system.hpp"
 
@@ -12,7 +12,7 @@ namespace popflow {
 
 /// Returns the whole structure of a run's group, with all values that are known before the run
 /// starts. `driver_data` has the names and lengths of the checkpoint's data.
-GroupSpec run_layout(const System& system, const RunConfig& config, const RunPlan& plan,
+GroupSpec run_layout(const System& system, const RunConfig& config, const Plan& plan,
                      const DriverData& driver_data, unsigned threads);
 
 }  // namespace popflow

@@ -9,7 +9,6 @@
 #include "file/axes.hpp"
 #include "file/output.hpp"
 #include "options/input_files.hpp"
-#include "plot/picture.hpp"
 #include "popflow/memory.hpp"
 #include "report/ensemble_summary.hpp"
 #include "report/summary.hpp"
@@ -108,7 +107,7 @@ void print_notes(const RunConfig& config, const Experiment& experiment, const st
       screen.message(note.text);
   if (const std::string spacing = spacing_note(experiment); !spacing.empty())
     screen.message(spacing);
-  if (experiment.plan.states_were_cut) screen.message(cut_states_note());
+  if (experiment.plan.output.states_were_cut) screen.message(cut_states_note());
   const Experiment* const alone = &experiment;
   if (const std::string cost = cost_warning({&alone, 1}, ranks); !cost.empty())
     screen.warning(path + ": " + cost);
@@ -118,7 +117,7 @@ void print_notes(const RunConfig& config, const Experiment& experiment, const st
 ExitCode compute_for_first_rank(Experiment& experiment, const RecordedRuns* before, Ranks& ranks,
                                 Screen& screen) {
   const InterruptGuard guard;
-  Progress progress(screen, experiment.plan.runs);
+  Progress progress(screen, experiment.plan.ensemble.runs);
   ranks.agree(nullptr);
   (void)take_part(experiment, before, progress, ranks);
   return ExitCode::success;
@@ -164,12 +163,12 @@ ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogu
     created->publish_meanwhile(config.options.flag("force"));
     return created;
   });
-  Progress progress(screen, experiment->plan.runs);
+  Progress progress(screen, experiment->plan.ensemble.runs);
   const Ending ending = recording_failure(
       *file, [&] { return run_all(*experiment, *file, nullptr, progress, ranks); });
   close_run(*file, ending, *experiment, provenance);
   const ExitCode code = report(path, ending.outcome, may_warn, screen);
-  show_picture(path, config.options, catalogue, screen);
+  screen.show_picture(path);
   return code;
 }
 
@@ -238,7 +237,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
     screen.warning("interrupted before the extension began; " + path + " is unchanged");
     return exit_code(Outcome::Kind::interrupted);
   }
-  Progress progress(screen, experiment->plan.runs);
+  Progress progress(screen, experiment->plan.ensemble.runs);
   const Ending ending = recording_failure(
       *file, [&] { return run_all(*experiment, *file, before.get(), progress, ranks); });
   close_run(*file, ending, *experiment, provenance);

@@ -18,6 +18,10 @@ double student_tail(double x, double degrees) {
       boost::math::complement(boost::math::students_t(std::max(1.0, degrees)), x));
 }
 
+double student_upper_quantile(double tail, double degrees) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), tail));
+}
+
 double proportions_p_value(std::size_t first, std::size_t of_first, std::size_t second,
                            std::size_t of_second) {
   const auto hits = static_cast<unsigned>(first + second);

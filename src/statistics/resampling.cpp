@@ -37,6 +37,29 @@ struct Totals {
   }
 };
 
+/// Smallest variance of a mean that shows in rows whose values jump, as an accuracy does: that of
+/// one row which differs by the smallest jump. It holds where at least half of the rows have one
+/// value: then many draws have this value only, and their lack of scatter is due to its resolution.
+/// 0 elsewhere.
+double least_variance(const Centred& data, std::size_t begin, std::size_t rows, std::size_t time) {
+  std::vector<double> values;
+  values.reserve(rows);
+  for (std::size_t row = begin; row < begin + rows; ++row)
+    values.push_back(data.rows[row * data.times + time]);
+  std::sort(values.begin(), values.end());
+  const double alike = 1e-12 * (values.back() - values.front());
+  double jump = kUnbounded;
+  std::size_t number = 1, most = 1;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double apart = values[i] - values[i - 1];
+    number = apart > alike ? 1 : number + 1;
+    if (apart > alike) jump = std::min(jump, apart);
+    most = std::max(most, number);
+  }
+  if (2 * most < rows || std::isinf(jump)) return 0;
+  return jump * jump / static_cast<double>(rows) / static_cast<double>(rows);
+}
+
 /// Squared standard error of a group's mean, from its sums.
 double variance_of_mean(double n, double sum, double squares) {
   return std::max(0.0, squares - sum * (sum / n)) / (n - 1) / n;
@@ -93,6 +116,11 @@ Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, D
   std::vector<double> z(kRedraws * std::min(kBlock, data.times)), one(kRedraws);
   for (std::size_t start = 0; start < data.times; start += kBlock) {
     const std::size_t times = std::min(kBlock, data.times - start);
+    std::vector<double> least1, least2;
+    for (std::size_t t = start; t < start + times; ++t) {
+      least1.push_back(least_variance(data, 0, n1, t));
+      least2.push_back(n2 > 0 ? least_variance(data, n1, n2, t) : 0);
+    }
     workers.run(kRedraws, kRedraws * rows * times, [&](std::size_t i) {
       RandomStream random(seed, Purpose::statistics, pooled ? 4 : 1, i);
       std::vector<std::size_t> drawn;
@@ -107,9 +135,10 @@ Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, D
         here = 0;
         const double squares = all.squares[start + t];
         if (squares == 0) continue;
-        double variance = variance_of_mean(m1, sum1[t], squares1[t]), apart = -sum1[t] / m1;
+        double variance = std::max(least1[t], variance_of_mean(m1, sum1[t], squares1[t]));
+        double apart = -sum1[t] / m1;
         if (n2 > 0) {
-          variance += variance_of_mean(m2, sum2[t], squares2[t]);
+          variance += std::max(least2[t], variance_of_mean(m2, sum2[t], squares2[t]));
           apart += sum2[t] / m2;
         }
         const bool alike = variance <= kAlike * squares / (m1 + m2) / (m1 + m2);

@@ -46,7 +46,9 @@ enum class DrawnFrom {
 };
 
 /// Extremes of draws with replacement: n1 rows for the first group and n2 rows for the second (n2 =
-/// 0: only the first group). Infinite if a draw has no scatter although the rows do.
+/// 0: only the first group). Infinite if a draw has no scatter although the rows do, unless at
+/// least half of a group's rows have one value there: then one row that differs by the smallest
+/// jump between values gives the draw's least scatter.
 Extremes redrawn_extremes(const Centred& data, std::size_t n1, std::size_t n2, DrawnFrom from,
                           double level, std::uint64_t seed, Workers& workers);
 

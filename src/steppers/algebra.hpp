@@ -4,10 +4,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "machine/streaming.hpp"
 #include "popflow/state.hpp"
 #include "steppers/odeint_algebra.hpp"
 #include "steppers/tolerance.hpp"
-#include "streaming.hpp"
 
 namespace popflow {
 

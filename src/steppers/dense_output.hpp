@@ -41,6 +41,13 @@ class DenseOutput {
                        State& scratch) = 0;
   /// Writes the state after a fraction (0 to 1) of the step.
   virtual void at(const Step& step, double part, State& out) const = 0;
+  /// Like prepare() and at(), for states that are recorded: their errors may be as large as the
+  /// tolerance. After prepare(), prepare_record() is not needed.
+  virtual bool prepare_record(const Step& step, const Slope& slope, const Tolerance& tolerance,
+                              State& scratch) {
+    return prepare(step, slope, tolerance, scratch);
+  }
+  virtual void record(const Step& step, double part, State& out) const { at(step, part, out); }
   /// Degree of the polynomial in time.
   [[nodiscard]] virtual int degree() const = 0;
 };
@@ -55,9 +62,11 @@ struct Interpolant6 {
 /// Dense output from the polynomial of degree five through slopes at kQuinticPlaces. The states for
 /// these slopes come from the method's own interpolant, or from Hermite's cubic if there is none.
 /// An interpolant with an error of h^p gives a polynomial with an error of h^(p+1), because slopes
-/// enter with a factor h (Enright, Jackson, Norsett, Thomsen 1986).
+/// enter with a factor h (Enright, Jackson, Norsett, Thomsen 1986). Records use `of_records`, if
+/// given.
 std::unique_ptr<DenseOutput> make_quintic_output(Workers& workers,
-                                                 std::optional<Interpolant6> own = {});
+                                                 std::optional<Interpolant6> own = {},
+                                                 std::unique_ptr<DenseOutput> of_records = {});
 
 /// Stages of a method whose slopes lie at kSepticPlaces and have an error of h^5.
 using SepticStages = std::array<std::size_t, kSepticPlaces.size()>;

@@ -47,12 +47,17 @@ class EmbeddedPair : public Stepper {
   }
 
   bool extend(const State& x, double t, double h, const State& x_new, State& scratch) override {
-    if (!last_known_) {
-      last_.resize(x.size());
-      rhs_(x_new, last_, t + h);
-      last_known_ = true;
-    }
+    know_last(t + h, x_new);
     return dense_->prepare(step(x, t, h, x_new), std::ref(rhs_), tolerance_, scratch);
+  }
+  bool extend_record(const State& x, double t, double h, const State& x_new,
+                     State& scratch) override {
+    know_last(t + h, x_new);
+    return dense_->prepare_record(step(x, t, h, x_new), std::ref(rhs_), tolerance_, scratch);
+  }
+  void record(const State& x, double h, const State& x_new, double part,
+              State& out) const override {
+    dense_->record(step(x, 0, h, x_new), part, out);
   }
   [[nodiscard]] int extension_degree() const override { return dense_->degree(); }
   void between(const State& x, double h, const State& x_new, double part,
@@ -68,6 +73,12 @@ class EmbeddedPair : public Stepper {
   [[nodiscard]] std::int64_t known_evaluations() const override { return first_known_ ? 1 : 0; }
 
  private:
+  void know_last(double t_new, const State& x_new) {
+    if (last_known_) return;
+    last_.resize(x_new.size());
+    rhs_(x_new, last_, t_new);
+    last_known_ = true;
+  }
   [[nodiscard]] DenseOutput::Step step(const State& x, double t, double h,
                                        const State& x_new) const {
     return {x, t, h, x_new, first_, last_, stages_};

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "lane_width.hpp"
+#include "lanes/lane_width.hpp"
 #include "popflow/pack.hpp"
 #include "steppers/lane_stepper.hpp"
 #include "steppers/largest_entry.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "popflow/error_norm.hpp"
 #include "popflow/lanes.hpp"
 #include "popflow/state.hpp"

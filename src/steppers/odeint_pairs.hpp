@@ -8,6 +8,7 @@
 
 #include "steppers/dense_output.hpp"
 #include "steppers/dopri5_tableau.hpp"
+#include "steppers/stages_output.hpp"
 
 // Embedded Runge-Kutta pairs of odeint, in the form that embedded_pair.hpp and lane_pair.hpp need.
 // Each pair has these members:
@@ -17,6 +18,7 @@
 // - kFirstSameAsLast: whether the last slope is at the end of the step and so the first of the next
 // - kErrorOrder: order of the estimated local error, as in odeint: h^order
 // - dense_output(): creates the dense output
+// - kDenseStages and others: coefficients of the dense output (stages_output.hpp), if it has such
 
 namespace popflow {
 
@@ -34,9 +36,14 @@ struct Dopri5 {
   static constexpr std::size_t kStages = dopri5::kStages;
   static constexpr bool kFirstSameAsLast = true;
   static constexpr int kErrorOrder = dopri5::kErrorOrder;
+  static constexpr auto kDenseStages = dopri5::kDenseStages;
+  static constexpr auto kExtraPlaces = dopri5::kExtraPlaces;
+  static constexpr auto kExtraWeights = dopri5::kExtraWeights;
+  static constexpr auto kDenseWeights = dopri5::kDenseWeights;
   static std::unique_ptr<DenseOutput> dense_output(Workers& workers) {
     return make_quintic_output(
-        workers, Interpolant6{dopri5::kInterpolantStages, dopri5::interpolant_weights});
+        workers, Interpolant6{dopri5::kInterpolantStages, dopri5::interpolant_weights},
+        std::make_unique<StagesOutput<Dopri5>>(workers));
   }
 };
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "steppers/dense_output.hpp"
 #include "steppers/within_step.hpp"
 
@@ -7,10 +9,13 @@ namespace {
 
 class QuinticOutput : public DenseOutput {
  public:
-  QuinticOutput(Workers& workers, std::optional<Interpolant6> own) : workers_(workers), own_(own) {}
+  QuinticOutput(Workers& workers, std::optional<Interpolant6> own,
+                std::unique_ptr<DenseOutput> of_records)
+      : workers_(workers), own_(own), of_records_(std::move(of_records)) {}
 
   bool prepare(const Step& step, const Slope& slope, const Tolerance& /*tolerance*/,
                State& scratch) override {
+    is_of_records_ = false;
     for (std::size_t i = 0; i < inner_.size(); ++i) {
       const double time = kQuinticPlaces[i] * step.h;
       if (own_)
@@ -27,6 +32,19 @@ class QuinticOutput : public DenseOutput {
   void at(const Step& step, double part, State& out) const override {
     within_step::quintic(workers_, step.x, step.h, step.x_new, step.first, inner_, step.last, part,
                          out);
+  }
+
+  bool prepare_record(const Step& step, const Slope& slope, const Tolerance& tolerance,
+                      State& scratch) override {
+    is_of_records_ = of_records_ != nullptr;
+    return is_of_records_ ? of_records_->prepare(step, slope, tolerance, scratch)
+                          : prepare(step, slope, tolerance, scratch);
+  }
+  void record(const Step& step, double part, State& out) const override {
+    if (is_of_records_)
+      of_records_->at(step, part, out);
+    else
+      at(step, part, out);
   }
 
   [[nodiscard]] int degree() const override { return 5; }
@@ -47,13 +65,15 @@ class QuinticOutput : public DenseOutput {
   Workers& workers_;
   std::optional<Interpolant6> own_;
   std::array<State, kQuinticPlaces.size()> inner_;  ///< slopes at kQuinticPlaces
+  std::unique_ptr<DenseOutput> of_records_;
+  bool is_of_records_ = false;  ///< whether the last step was prepared for records
 };
 
 }  // namespace
 
-std::unique_ptr<DenseOutput> make_quintic_output(Workers& workers,
-                                                 std::optional<Interpolant6> own) {
-  return std::make_unique<QuinticOutput>(workers, own);
+std::unique_ptr<DenseOutput> make_quintic_output(Workers& workers, std::optional<Interpolant6> own,
+                                                 std::unique_ptr<DenseOutput> of_records) {
+  return std::make_unique<QuinticOutput>(workers, own, std::move(of_records));
 }
 
 }  // namespace popflow

@@ -87,6 +87,15 @@ class Stepper {
   /// State after a fraction (0 to 1) of the attempt; needs no right-hand side.
   virtual void between(const State& /*x*/, double /*h*/, const State& /*x_new*/, double /*part*/,
                        State& /*out*/) const {}
+  /// Like extend() and between(), for states that are recorded: their errors may be as large as the
+  /// tolerance. After extend(), extend_record() is not needed.
+  virtual bool extend_record(const State& x, double t, double h, const State& x_new,
+                             State& scratch) {
+    return extend(x, t, h, x_new, scratch);
+  }
+  virtual void record(const State& x, double h, const State& x_new, double part, State& out) const {
+    between(x, h, x_new, part, out);
+  }
   /// Whether the order is variable, so that shorter steps cost less.
   [[nodiscard]] virtual bool variable_order() const { return false; }
   /// Items that pass their levels during the last attempt, if the method locates them itself;
@@ -105,7 +114,7 @@ class Stepper {
   /// Number of evaluations whose results are known, and which a restarted stepper would repeat.
   [[nodiscard]] virtual std::int64_t known_evaluations() const { return 0; }
   /// Whether a restarted stepper can continue bit for bit from any accepted step. Otherwise it can
-  /// continue only from a save time, at which every run restarts its stepper.
+  /// continue only from a place at which every run restarts its stepper.
   [[nodiscard]] virtual bool resumes_anywhere() const { return true; }
 };
 

@@ -72,16 +72,16 @@ std::optional<double> number(const std::string& text) {
 
 const Parameter* swept_parameter(const Word& word, const std::string& name,
                                  const RunConfig& config) {
-  const Parameter* row = Parameters(run_options()).find(name) != nullptr ? config.options.find(name)
-                                                                         : config.own.find(name);
-  if (row == nullptr) {
+  const bool of_run = Parameters(run_options()).find(name) != nullptr;
+  const Parameter* row = of_run ? config.options.find(name) : config.own.find(name);
+  if (row == nullptr && !of_run) {
     throw word.wrong(
         "unknown parameter '" + name + "'" +
         options::suggestion(name, options::option_names({&config.own.table(), &run_options()})));
   }
-  if (row->kind == Kind::reals)
+  if (row != nullptr && row->kind == Kind::reals)
     throw word.wrong("--" + name + " is a list, and lists cannot be swept");
-  if (!can_be_swept(name))
+  if (row == nullptr || !can_be_swept(name))
     throw word.wrong(
         "--" + name +
         " cannot be swept; an option can be swept if it changes a run's numbers and is not the "

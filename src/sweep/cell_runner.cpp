@@ -1,7 +1,6 @@
 #include "sweep/cell_runner.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,34 +8,11 @@
 #include "engine/drivers.hpp"
 #include "engine/memory_of_runs.hpp"
 #include "observed/observed.hpp"
-#include "observed/observed_info.hpp"
-#include "options/training_options.hpp"
 #include "popflow/error.hpp"
 #include "sweep/refusal.hpp"
 #include "training/trained.hpp"
 
 namespace popflow {
-
-namespace {
-
-/// Returns whether an option of `run` determines the Setting (setting_of()).
-bool is_of_setting(const std::string& option) {
-  constexpr std::array<std::string_view, 7> known = {
-      "method", "dt", "learning-rate", "svag", "problem", "problem-seed", "init-from"};
-  return std::find(known.begin(), known.end(), option) != known.end();
-}
-
-/// Returns whether cells train by a rule other than plain SGD. The System of such a rule depends on
-/// most options of `run`.
-bool trains(const Cells& cells) {
-  const auto of_rule = [](const SweptParameter& swept) { return is_of_training(swept.name()); };
-  return !is_plain(cells.base().options) ||
-         std::ranges::any_of(cells.axes(), [&](const Axis& axis) {
-           return std::ranges::any_of(axis.parameters, of_rule);
-         });
-}
-
-}  // namespace
 
 CellRunner::CellRunner(const Cells& cells, const SweepColumns& columns, const Catalogue& catalogue,
                        Workers& workers, std::function<bool()> interrupted, Refusals* refusals)
@@ -49,8 +25,6 @@ CellRunner::CellRunner(const Cells& cells, const SweepColumns& columns, const Ca
       refusals_(refusals),
       keep_going_(cells.sweep().options.flag("keep-going")),
       options_vary_(cells.own_seeds()),
-      observed_(cells.sweeps("stop-when") || !is_unobserved(cells.base().options)),
-      trained_(trains(cells)),
       config_(cells.base()) {
   const std::vector<std::string>& starts = new_start_.parameters;
   const bool elsewhere = cells.base().options.has("init-from") || cells.sweeps("init-from");
@@ -60,10 +34,7 @@ CellRunner::CellRunner(const Cells& cells, const SweepColumns& columns, const Ca
       const bool own = cells.base().own.find(swept.name()) != nullptr;
       const bool start = own && !elsewhere &&
                          std::find(starts.begin(), starts.end(), swept.name()) != starts.end();
-      if (start)
-        along = std::max(along, Difference::start);
-      else if (own || trained_ || is_of_setting(swept.name()) || swept.name() == "stop-when")
-        along = Difference::problem;
+      if (own) along = std::max(along, start ? Difference::start : Difference::problem);
       options_vary_ = options_vary_ || !own;
     }
     along_axes_.push_back(along);
@@ -138,36 +109,43 @@ void CellRunner::set(std::uint64_t number) {
   set_.reset();
   if (anew) config_ = cells_.base();
   cells_.set(config_, number, before);
-  if (anew) complete_run(config_.options);
+  if (anew) {
+    complete_run(config_.options);
+    asked_ = std::make_shared<Plan>(plan_of(config_.options));
+  }
   set_ = number;
 }
 
-std::shared_ptr<const RunPlan> CellRunner::plan_of(const Current& next) {
-  const bool by_options_alone = !options_vary_ && !cells_.noisy() && config_.options.has("t-end");
+std::shared_ptr<const Plan> CellRunner::plan_for(const Current& next) {
+  const bool by_options_alone = !options_vary_ && !cells_.noisy() && asked_->course.asked.end;
   // A change of coordinates may change whether there are lanes.
   const bool as_before = current_ && current_->plan && current_->in_lanes == next.in_lanes;
   if (by_options_alone && as_before) return current_->plan;
-  return std::make_shared<RunPlan>(plan_run(config_.options, *next.system, Asked::in_sweep));
+  return std::make_shared<Plan>(
+      completed(*asked_, *next.system, circumstances_->state(), Context::in_sweep));
 }
 
 std::unique_ptr<System> CellRunner::make_system() {
   if (options_vary_ || !circumstances_) {
-    circumstances_ = settle_circumstances(config_, catalogue_, workers_);
-    continued_ = ContinuedRuns::of(config_.options);
+    circumstances_ = settle_circumstances(config_.system, *asked_, catalogue_, workers_);
+    continued_ = ContinuedRuns::of(*asked_);
   }
+  // The shapes of all cells were checked for the file's columns.
   Made made = catalogue_.make(config_.system, config_.own, circumstances_->setting, workers_);
-  if (trained_)
-    made.system = as_trained(std::move(made.system), config_.options, made.own,
-                             circumstances_->setting.start);
-  if (observed_) made.system = as_observed(std::move(made.system), config_.options, made.own);
-  return std::move(made.system);
+  made.system =
+      as_trained(std::move(made.system), asked_->training, made.own, circumstances_->state());
+  return as_observed(std::move(made.system), asked_->observation, made.own);
 }
 
 std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
-  if (current_ && current_->system && difference(current_->number, number) == Difference::none)
+  const bool as_asked_before =
+      made_as_ && (made_as_ == asked_ || make_same_system(*made_as_, *asked_));
+  if (!as_asked_before || difference(made_of_, number) == Difference::problem) known_.clear();
+  if (as_asked_before && current_ && current_->system &&
+      difference(current_->number, number) == Difference::none)
     return current_->system;
-  if (difference(problem_of_, number) == Difference::problem) known_.clear();
-  problem_of_ = number;
+  made_as_ = asked_;
+  made_of_ = number;
   std::shared_ptr<System> system;
   if (!known_.empty() && known_.front().use_count() == 1) {  // no cell needs it any more
     system = std::move(known_.front());
@@ -177,7 +155,8 @@ std::shared_ptr<const System> CellRunner::system_of(std::uint64_t number) {
     system = make_system();
   }
   // new_start_ changes only the System itself, not a Trained or Observed around it.
-  if (new_start_.apply && !trained_ && !observed_) known_.push_back(system);
+  if (new_start_.apply && !asked_->training && asked_->observation.is_plain())
+    known_.push_back(system);
   return system;
 }
 
@@ -187,7 +166,7 @@ void CellRunner::make(Current& next) {
   const Capabilities can = next.system->capabilities();
   next.in_lanes = static_cast<bool>(can.in_lanes);
   next.swept = {next.system.get(), can.outcomes.operator->(), can.final_values.operator->()};
-  next.plan = plan_of(next);
+  next.plan = plan_for(next);
 }
 
 std::vector<CellRunner::Job> CellRunner::jobs(std::span<const CellRun> runs) {
@@ -253,10 +232,10 @@ bool CellRunner::move(std::vector<Job>& jobs) {
   for (const Job& job : jobs) saves = std::max(saves, job.cell->plan->schedule().size());
   for (std::size_t save = 0; save < saves; ++save) {
     if (lanes_ && jobs.size() > 1) {
-      std::vector<double> targets;
+      std::vector<std::span<const double>> targets;
       for (const Job& job : jobs) {
         const Schedule& schedule = job.cell->plan->schedule();
-        targets.push_back(schedule[std::min(save, schedule.size() - 1)]);
+        targets.push_back(std::span(schedule).subspan(std::min(save, schedule.size() - 1)));
       }
       all_accepted(jobs, [&] { lanes_->advance(targets); });
     }

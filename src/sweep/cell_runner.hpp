@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "flow/flow_lanes.hpp"
-#include "plan/run_plan.hpp"
+#include "plan/plan.hpp"
 #include "popflow/catalogue.hpp"
 #include "popflow/driver.hpp"
 #include "run/continued_runs.hpp"
@@ -56,7 +56,7 @@ class CellRunner {
   struct Current {
     std::uint64_t number = 0;
     bool refused = false;
-    std::shared_ptr<const RunPlan> plan = {};  ///< many cells may share the plan
+    std::shared_ptr<const Plan> plan = {};  ///< many cells may share the plan
     std::shared_ptr<const System> system = {};
     bool in_lanes = false;
     SweptSystem swept = {};
@@ -81,7 +81,8 @@ class CellRunner {
   [[nodiscard]] std::unique_ptr<System> make_system();
   /// Gives config_ the values of a cell.
   void set(std::uint64_t number);
-  [[nodiscard]] std::shared_ptr<const RunPlan> plan_of(const Current& next);
+  /// Returns the completed plan of a cell.
+  [[nodiscard]] std::shared_ptr<const Plan> plan_for(const Current& next);
   struct FailedTogether;
   /// Computes runs that go together; returns false if they were interrupted.
   bool compute(std::vector<Job>& jobs);
@@ -100,7 +101,7 @@ class CellRunner {
   template <class Call>
   bool all_accepted(const std::vector<Job>& jobs, Call call) const;
   void write_cell(const Current& cell, std::span<double> row) const;
-  /// Difference between cells, as far as Systems distinguish them.
+  /// Difference between the parameters of the system in two cells.
   enum class Difference { none, start, problem };
   [[nodiscard]] Difference difference(std::uint64_t a, std::uint64_t b) const;
 
@@ -112,22 +113,22 @@ class CellRunner {
   const NewStart& new_start_;           ///< function of the system that gives it another start
   std::vector<Difference> along_axes_;  ///< difference along each axis
   Refusals* refusals_ = nullptr;
-  bool keep_going_ = false;           ///< refused cells are marked
-  bool options_vary_ = false;         ///< options of `run` differ between cells
-  bool observed_ = false;             ///< the observed quantities differ from the System's own
-  bool trained_ = false;              ///< some cell trains by a rule other than plain SGD
-  RunConfig config_;                  ///< configuration of the last cell
-  std::optional<std::uint64_t> set_;  ///< number of the last cell, if config_ is complete
+  bool keep_going_ = false;            ///< refused cells are marked
+  bool options_vary_ = false;          ///< options of `run` differ between cells
+  RunConfig config_;                   ///< configuration of the last cell
+  std::shared_ptr<const Plan> asked_;  ///< plan of its options
+  std::optional<std::uint64_t> set_;   ///< number of the last cell, if config_ is complete
   /// circumstances of all systems, if options do not vary
   std::unique_ptr<const Circumstances> circumstances_;
   /// continued ensemble, if options do not vary
   std::optional<ContinuedRuns> continued_;
   std::shared_ptr<const Current> current_;
-  /// Systems of one problem, that of the cell `problem_of_`, to which other starts can be given;
+  /// Systems of one problem, that of the cell `made_of_`, to which other starts can be given;
   /// the one whose start is the oldest comes first.
   std::deque<std::shared_ptr<System>> known_;
-  std::uint64_t problem_of_ = 0;
-  std::optional<FlowLanes> lanes_;  ///< lanes of the flows that run together
+  std::shared_ptr<const Plan> made_as_;  ///< plan of the last System that was made
+  std::uint64_t made_of_ = 0;            ///< number of its cell
+  std::optional<FlowLanes> lanes_;       ///< lanes of the flows that run together
   std::size_t together_ = 1;
 };
 

@@ -30,8 +30,8 @@ RunConfig of_run(const RunConfig& sweep) {
   return config;
 }
 
-/// Settles the saves by --record: a flow's steps, and the last bits of a noisy run, depend on the
-/// save times.
+/// Settles the saves by --record: the last bits of noisy runs, and of flows that end a step at each
+/// save time, depend on them.
 RunConfig with_saves(RunConfig sweep) {
   if (sweep.options.word("record") != "end") {
     // All cells share their times, whatever stages each of them has.

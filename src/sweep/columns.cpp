@@ -140,7 +140,7 @@ std::vector<ObservableInfo> of_rule_in(const Cells& cells) {
   const bool memory = options.given("optimizer") || cells.sweeps("optimizer");
   const bool descent =
       cells.sweeps("method") || (options.has("method") && options.word("method") == "euler");
-  if (!records_sharpness(options) || !(cells.noisy() || memory || descent)) return {};
+  if (!observation_of(options).sharpness || !(cells.noisy() || memory || descent)) return {};
   return {sharpness_threshold()};
 }
 
@@ -153,7 +153,8 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
 }
 
 SweepColumns::SweepColumns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
-    : info(observed_info(catalogue.info(cells.sweep().system), cells.sweep().options)),
+    : info(observed_info(catalogue.info(cells.sweep().system),
+                         observation_of(cells.sweep().options))),
       of_rule(of_rule_in(cells)),
       series(cells.sweep().options.word("record") == "series"),
       noisy(cells.noisy()) {

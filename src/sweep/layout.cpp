@@ -151,14 +151,14 @@ void refuse_shared_names(const GroupSpec& root, const Cells& cells) {
 /// Returns the group of parameters, given and determined. A sweep that is made again from the file
 /// determines them again.
 GroupSpec parameters_of(const RunConfig& sweep, const SweepColumns& columns) {
-  RunConfig told = sweep;
+  RunConfig described = sweep;
   for (const auto& [name, value] : columns.settled) {
     if (std::holds_alternative<std::monostate>(value))
-      told.own.unset(name);  // replaced by the problem in the file
+      described.own.unset(name);  // replaced by the problem in the file
     else
-      told.own.resolve(name, value);
+      described.own.resolve(name, value);
   }
-  GroupSpec group = parameters_group(told);
+  GroupSpec group = parameters_group(described);
   const GroupSpec given = parameters_group(sweep);
   for (const char* name : {"not_default", "config"})
     find_attribute(group, name)->value = find_attribute(given, name)->value;

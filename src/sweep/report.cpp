@@ -8,7 +8,7 @@
 
 #include "engine/status.hpp"
 #include "options/tokens.hpp"
-#include "plan/run_plan.hpp"
+#include "plan/plan.hpp"
 #include "popflow/error.hpp"
 #include "report/csv.hpp"
 #include "run/last_state.hpp"
@@ -137,16 +137,17 @@ std::string events_line(const DataFile& file, const Cells& cells, const std::str
 /// Returns whether the sweep used lanes for a cell's flow. The use of lanes depends on sizes. A
 /// training rule increases them, and a problem file may contain them (if it can still be read).
 bool used_lanes(const RunConfig& config, const Catalogue& catalogue) {
-  const FlowPlan declared = std::get<FlowPlan>(mode_plan(config.options));
-  if (config.options.has("problem") || !is_plain(config.options)) {
+  const Plan plan = plan_of(config.options);
+  if (plan.problem.file || plan.training) {
     try {
       Workers workers(1);
       const std::unique_ptr<System> system = make_system(config, catalogue, workers).system;
-      return std::get<FlowPlan>(plan_run(config.options, *system, Asked::in_sweep).mode).lanes;
+      const Plan whole = completed(plan, *system, nullptr, Context::in_sweep);
+      return std::get<FlowPlan>(whole.mode).lanes;
     } catch (const Error&) {
     }
   }
-  return cell_in_lanes(declared, config.options, catalogue.info(config.system), config.own);
+  return cell_in_lanes(std::get<FlowPlan>(plan.mode), catalogue.info(config.system), config.own);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/outcome_index.hpp"
 #include "engine/status.hpp"
-#include "outcome_index.hpp"
-#include "watched.hpp"
+#include "flow/watched.hpp"
 
 namespace popflow {
 

@@ -13,7 +13,6 @@
 #include "file/output.hpp"
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
-#include "plot/picture.hpp"
 #include "plugin/loaded.hpp"
 #include "run/continued_runs.hpp"
 #include "run/experiment.hpp"
@@ -162,8 +161,10 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
                    " runs that --retry names were computed again, the others are unchanged");
     return exit_code(Outcome::Kind::interrupted);
   }
-  if (ending.status != "interrupted") show_picture(file.path(), options, work.catalogue, screen);
-  if (ending.status != "interrupted") return ending.code;
+  if (ending.status != "interrupted") {
+    screen.show_picture(file.path());
+    return ending.code;
+  }
   Outcome interrupted{Outcome::Kind::interrupted, 0, "interrupted: " + ending.message};
   screen.warning(resume_hint(interrupted, screen.program(), file.path()));
   // Another rank may have received the signal.

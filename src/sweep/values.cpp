@@ -106,10 +106,6 @@ std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cel
   return names;
 }
 
-namespace {
-
-/// Returns whether a variable has more than one value. An event that happened only in some cells
-/// counts as well.
 bool varies(const DataFile& file, const std::string& name) {
   const DataArray array = file.read(name);
   const std::vector<double> values =
@@ -119,8 +115,6 @@ bool varies(const DataFile& file, const std::string& name) {
     return std::isnan(x) != std::isnan(values.front()) || x < values.front() || x > values.front();
   });
 }
-
-}  // namespace
 
 std::string main_variable(const DataFile& file, const std::vector<std::string>& names) {
   for (const bool whichever : {false, true})

@@ -46,6 +46,10 @@ class SweepValues {
 /// Returns the variables with one number per cell or per run.
 std::vector<std::string> numbers_of_cells(const DataFile& file, const Cells& cells);
 
+/// Returns whether a variable has more than one value. An event that happened only in some cells
+/// counts as well.
+bool varies(const DataFile& file, const std::string& name);
+
 /// Returns the default variable of a sweep: outcomes, otherwise times of events, otherwise the
 /// first observable.
 std::string main_variable(const DataFile& file, const std::vector<std::string>& names);

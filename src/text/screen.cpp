@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "popflow/error.hpp"
 #include "text/text.hpp"
 #include "text/utf8.hpp"
 
@@ -97,6 +98,15 @@ void Screen::result(const std::string& text) {
   *results_ << text;
   if (!text.ends_with('\n')) *results_ << '\n';
   results_->flush();
+}
+
+void Screen::show_picture(const std::string& path) {
+  if (!picture_) return;
+  try {
+    result("\n" + picture_(path));
+  } catch (const Error& error) {
+    warning(std::string("no picture: ") + error.what());
+  }
 }
 
 bool Screen::due(double elapsed) const {

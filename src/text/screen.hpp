@@ -3,6 +3,7 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <utility>
 
 namespace popflow {
 
@@ -42,6 +43,13 @@ class Screen {
   /// Shows a result of one or more lines.
   void result(const std::string& text);
 
+  /// Sets how show_picture() draws the file at a path; without, it draws nothing.
+  void draw_by(std::function<std::string(const std::string& path)> picture) {
+    picture_ = std::move(picture);
+  }
+  /// Shows the picture of a file that was just written. Warns if there is nothing to draw.
+  void show_picture(const std::string& path);
+
   /// Reports that `fraction` of the work is done (0 to 1); `note` describes the position. Call it
   /// often: it limits the rate of updates itself.
   void progress(double fraction, const std::string& note);
@@ -61,6 +69,7 @@ class Screen {
   std::ostream* results_ = nullptr;
   std::ostream* messages_ = nullptr;
   Options options_;
+  std::function<std::string(const std::string& path)> picture_ = {};
   double begun_ = -1;  ///< start of the current work; negative: none
   double before_ = 0;  ///< fraction that was done at the start
   double shown_ = -1;  ///< time at which progress was last shown; negative: never

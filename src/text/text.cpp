@@ -204,7 +204,11 @@ std::string allowed_values(const Parameter& parameter) {
 }
 
 std::string shown_default(const Parameter& parameter) {
-  return parameter.default_text.empty() ? parameter.default_note : parameter.default_text;
+  const std::string usual =
+      parameter.default_text.empty() ? parameter.default_note : parameter.default_text;
+  return parameter.default_text.empty() || parameter.default_note.empty()
+             ? usual
+             : usual + "; sde, sgd and compare: " + parameter.default_note;
 }
 
 std::string rounded(double value) { return formatted("%.6g", value); }

@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
     const std::filesystem::path folder = argv[1];
     write(folder / "popflow.1", popflow::cli::manual_page(popflow::systems()));
     write(folder / "popflow", popflow::cli::bash_completion(popflow::systems()));
+    write(folder / "_popflow", popflow::cli::zsh_completion(popflow::systems()));
+    write(folder / "popflow.fish", popflow::cli::fish_completion(popflow::systems()));
     write(folder / "reference.md", popflow::cli::reference_markdown(popflow::systems()));
     return 0;
   } catch (const std::exception& error) {

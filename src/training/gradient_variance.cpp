@@ -5,10 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "noise/noise_model.hpp"
-#include "noise/sample_squares.hpp"
 #include "popflow/error.hpp"
 #include "popflow/random.hpp"
+#include "training/sampled_gradients.hpp"
 
 namespace popflow {
 

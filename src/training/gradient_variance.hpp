@@ -20,6 +20,7 @@ class GradientVariance {
     /// Flow time after which fresh samples are drawn. 0: the samples never change, so that the
     /// variances depend on x smoothly.
     double fresh_every = 0;
+    bool operator==(const Options&) const = default;
   };
   virtual ~GradientVariance() = default;
   /// Writes the variances d, one for each entry of the System's state. Thread-safe.

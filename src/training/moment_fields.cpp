@@ -4,58 +4,74 @@
 #include <cmath>
 #include <optional>
 
-#include "field_values.hpp"
-#include "popflow/random.hpp"
-#include "start_state.hpp"
+#include "flow/field_values.hpp"
+#include "flow/start_state.hpp"
+#include "training/whole_rule.hpp"
 
 namespace popflow {
 
 namespace {
 
-/// Axes of a block that holds a field, and the number of columns if the block is stored by columns.
-/// A block may hold deviations, which differ from the field by a constant. Whether a block holds a
-/// field is tested with a random state.
+/// Axes of a field that shows a block of the state, and the places of its entries in the block
+/// (MomentField::places).
 struct Axes {
   std::vector<std::string> dimensions;
-  std::size_t columns = 1;
+  std::vector<std::size_t> places;
 };
+
+/// Finds the places by moving each entry of the block by its own distance: the field's entries must
+/// move by the same distances, each entry of the block by one of them, or not at all. The field may
+/// differ from the block by a constant.
 std::optional<Axes> axes_of(const System& system, const StateBlock& block, std::size_t first) {
   const Shape& shape = system.shape();
   const auto& infos = system.info().fields;
   const auto info = std::ranges::find(infos, block.name, &FieldInfo::name);
-  if (info == infos.end() || std::ranges::find(shape.fields, block.name) == shape.fields.end() ||
-      shape.size_of(info->dimensions) != block.size)
+  if (info == infos.end() || std::ranges::find(shape.fields, block.name) == shape.fields.end())
     return std::nullopt;
+  const std::size_t size = shape.size_of(info->dimensions);
+  if (size < block.size) return std::nullopt;
   const StartState start(system);
   std::vector<double> x(start.x.begin(), start.x.end());
-  const std::vector<double> before =
-      field_values(system, block.name, {x, start.regime}, block.size);
-  RandomStream random(1, Purpose::check, 0, 0);
-  std::vector<double> added(block.size);
-  for (std::size_t i = 0; i < block.size; ++i) x[first + i] += added[i] = random.normal();
-  const std::vector<double> after = field_values(system, block.name, {x, start.regime}, block.size);
-  std::vector<std::size_t> layouts = {1};
-  if (info->dimensions.size() == 2) layouts.push_back(shape.size_of({info->dimensions[1]}));
-  for (const std::size_t columns : layouts) {
-    const auto agrees = [&](std::size_t i) {
-      return std::abs(after[i] - before[i] - added[place_by_columns(i, block.size, columns)]) <=
-             1e-9;
-    };
-    std::size_t i = 0;
-    while (i < block.size && agrees(i)) ++i;
-    if (i == block.size) return Axes{info->dimensions, columns};
+  const std::vector<double> before = field_values(system, block.name, {x, start.regime}, size);
+  const double unit = 1 / static_cast<double>(block.size);
+  for (std::size_t i = 0; i < block.size; ++i) x[first + i] += static_cast<double>(i + 1) * unit;
+  const std::vector<double> after = field_values(system, block.name, {x, start.regime}, size);
+  Axes axes{info->dimensions, std::vector<std::size_t>(size, MomentField::kFixed)};
+  std::vector<bool> found(block.size, false);
+  for (std::size_t i = 0; i < size; ++i) {
+    const double moved = (after[i] - before[i]) / unit;
+    if (moved == 0) continue;
+    const double whole = std::round(moved);
+    if (!(std::abs(moved - whole) <= 0.01) || whole < 1 || whole > static_cast<double>(block.size))
+      return std::nullopt;
+    axes.places[i] = static_cast<std::size_t>(whole) - 1;
+    found[axes.places[i]] = true;
   }
-  return std::nullopt;
+  if (std::ranges::find(found, false) != found.end()) return std::nullopt;
+  bool alike = size == block.size;
+  for (std::size_t i = 0; alike && i < size; ++i) alike = axes.places[i] == i;
+  if (alike) axes.places.clear();
+  return axes;
 }
 
 }  // namespace
 
 void MomentField::write(StateView x, const FieldSink& sink) const {
   const std::span<const double> stored = x.subspan(first, size);
-  if (columns == 1) return sink(0, stored);
-  std::vector<double> values(size);
-  for (std::size_t i = 0; i < size; ++i) values[i] = stored[place_by_columns(i, size, columns)];
+  if (places.empty()) return sink(0, stored);
+  std::vector<double> values(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    values[i] = places[i] == kFixed ? 0 : stored[places[i]];
   sink(0, values);
+}
+
+MatrixBlock matrix_of(const System& system, const StateBlock& block, std::size_t first) {
+  std::optional<Axes> axes = axes_of(system, block, first);
+  if (!axes || axes->dimensions.size() != 2) return {};
+  const auto size = [&](std::size_t axis) {
+    return static_cast<Eigen::Index>(system.shape().size_of({axes->dimensions[axis]}));
+  };
+  return {size(0), size(1), std::move(axes->places)};
 }
 
 std::vector<MomentField> fields_of_moments(const System& system,
@@ -69,6 +85,17 @@ std::vector<MomentField> fields_of_moments(const System& system,
   }
   std::vector<MomentField> fields;
   for (std::size_t i = own.size(); i < blocks.size(); ++i) {
+    if (blocks[i].name == kNormBlock) {
+      fields.push_back({.info = {.name = kNormBlock,
+                                 .dimensions = {},
+                                 .symbol = "u",
+                                 .meaning = "optimizer's sum of squared norms of gradients",
+                                 .source = "training rule"},
+                        .block = kNormBlock,
+                        .first = first,
+                        .size = 1});
+      break;
+    }
     const StateBlock& block = own[i % own.size()];
     const std::optional<Axes>& known = axes[i % own.size()];
     const bool squares = blocks[i].name.starts_with("u_");
@@ -83,7 +110,7 @@ std::vector<MomentField> fields_of_moments(const System& system,
          .block = block.name,
          .first = first,
          .size = blocks[i].size,
-         .columns = known ? known->columns : 1,
+         .places = known ? known->places : std::vector<std::size_t>(),
          .own_axis = !known});
     first += blocks[i].size;
   }

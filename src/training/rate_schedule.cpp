@@ -85,7 +85,8 @@ double RateSchedule::course_at(double t) const {
       break;
     case Course::linear:
     case Course::cosine: {
-      const double part = std::min(t / options_.length, 1.0);
+      const double begin = options_.warmup;
+      const double part = std::clamp((t - begin) / (options_.length - begin), 0.0, 1.0);
       const double left = options_.course == Course::linear ? 1 - part : half_cosine(part);
       return options_.final_rate + (1 - options_.final_rate) * left;
     }
@@ -104,6 +105,12 @@ double RateSchedule::course_at(double t) const {
 double RateSchedule::at(double t) const {
   const double s = course_at(t);
   return t < options_.warmup ? s * t / options_.warmup : s;
+}
+
+double RateSchedule::at_step(double t) const {
+  constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
+  const double kink = next_kink(t);
+  return at(kink * (1 - kRounding) <= t ? kink : t);
 }
 
 double RateSchedule::next_kink(double t) const {

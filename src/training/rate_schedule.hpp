@@ -8,7 +8,7 @@
 namespace popflow {
 
 /// Factor s(t) on the learning rate: a linear warm-up from 0 to 1, times a schedule that `Course`
-/// selects. Times are flow times.
+/// selects. Linear and cosine courses begin at the end of the warm-up. Times are flow times.
 class RateSchedule {
  public:
   enum class Course { constant, linear, cosine, inverse_sqrt, step };
@@ -44,6 +44,9 @@ class RateSchedule {
   [[nodiscard]] std::optional<double> ends() const;
   /// s(t), continuous from the right.
   [[nodiscard]] double at(double t) const;
+  /// s at the beginning t of a step. t is a multiple of a step length and carries its rounding
+  /// error: a time that is below a kink by no more than this error counts as the kink.
+  [[nodiscard]] double at_step(double t) const;
   /// First time after t at which s or its slope jumps; infinite if there is none.
   [[nodiscard]] double next_kink(double t) const;
 

@@ -19,18 +19,24 @@ struct RuleNumbers {
   Number coupled;       ///< coupled weight decay, which is a part of the gradient
   Number decoupled;     ///< decoupled weight decay, which does not go through the rule
   Number steps_before;  ///< number of steps before the start that the moments include
+  bool operator==(const RuleNumbers&) const = default;
 };
 
 /// Parameters of a rule at one time or step: all numbers that are the same for every entry.
 template <class Number>
 struct RuleInstant {
   RuleNumbers<Number> of;
-  Number s;         ///< factor on the learning rate
-  Number length;    ///< flow time of the step, times s
-  Number kappa1;    ///< ln(1/beta1)/eta: rate at which m relaxes in flow time
-  Number kappa2;    ///< ln(1/beta2)/eta: rate at which u relaxes in flow time
+  Number s;       ///< factor on the learning rate
+  Number length;  ///< flow time of the step, times s
+  Number kappa1;  ///< ln(1/beta1)/eta: rate at which m relaxes in flow time
+  Number kappa2;  ///< ln(1/beta2)/eta: rate at which u relaxes in flow time
+  /// Variance of beta1 m + (1 - beta1) g over that of g, where m averages with beta2 (Lion).
+  Number mixed;
   Number relaxed1;  ///< 1 - beta1^(h/eta): fraction by which m relaxes in a step of an SDE
   Number relaxed2;  ///< 1 - beta2^(h/eta): fraction by which u relaxes in a step of an SDE
+  /// 1 - beta2^((eta - h)/(2 eta)): fraction by which u relaxes between the end of a step of an SDE
+  /// and that of the step of the discrete rule, on average
+  Number later2;
   /// Largest possible m^2/u for any gradients, by the Cauchy-Schwarz inequality.
   Number bound;
   /// 1 - beta1^k, the bias correction by which m is divided; 0 before the first step.
@@ -50,8 +56,10 @@ POPFLOW_MATH_INLINE RuleInstant<Number> widened(const RuleInstant<double>& now) 
       now.length,
       now.kappa1,
       now.kappa2,
+      now.mixed,
       now.relaxed1,
       now.relaxed2,
+      now.later2,
       now.bound,
       now.corrected1,
       now.corrected2,
@@ -200,13 +208,52 @@ struct RmsProp {
     du = now.kappa2 * (f * f + d - u);
     dx = now.s * rate * f / (root(u) + now.of.epsilon);
   }
+  // The discrete rule divides by a u that includes the step's own gradient. u begins at 0 without a
+  // correction, so a step of the SDE that divided by the u of its own end would move by far too
+  // much. It divides by the u expected half of the remaining step of length eta later.
   template <class N>
   static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&,
                          N& u) {
     u += now.relaxed2 * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares - u);
+    u = math::select(u > 0, u, N(0));  // squares have no negative mean
     const N mean = g.f + g.noise;
     const N least = now.relaxed2 * mean * mean * g.part;
-    x += now.length * rate * mean / (root(N(math::max(u, least))) + now.of.epsilon);
+    const N later = u + now.later2 * (g.f * g.f + g.d - u);
+    x += now.length * rate * mean / (root(N(math::max(later, least))) + now.of.epsilon);
+  }
+};
+
+/// Division of the gradient by the root of the sum of its squares. As in RmsProp, a step of the SDE
+/// uses the u expected half of the remaining step later.
+struct AdaGrad {
+  static constexpr bool kHasM = false, kHasU = true;
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N&, N& u) {
+    u += g * g;
+    x += now.length * rate * g / (root(u) + now.of.epsilon);
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N&,
+                   const N& u, N& dx, N&, N& du) {
+    du = (f * f + d) / now.of.learning_rate;
+    dx = now.s * rate * f / (root(u) + now.of.epsilon);
+  }
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&,
+                         N& u) {
+    u += g.part * (g.f * g.f + g.d + 2 * g.f * g.noise + g.squares);
+    const N mean = g.f + g.noise;
+    const N divisor = divisor_of(now, g.part, N(g.f * g.f + g.d), N(mean * mean), u);
+    x += now.length * rate * mean / divisor;
+  }
+  /// Bounds u from below and returns the number by which a step of the SDE divides. `squares` is
+  /// the mean of the squared gradient, `square` that of the step's own gradient.
+  template <class N>
+  static N divisor_of(const RuleInstant<N>& now, const N& part, const N& squares, const N& square,
+                      N& u) {
+    u = math::select(u > 0, u, N(0));
+    const N later = u + math::max(N(0.5 * (1 - part)), N(0)) * squares;
+    return root(N(math::max(later, N(part * part * square)))) + now.of.epsilon;
   }
 };
 
@@ -264,6 +311,37 @@ struct SignSgd {
   static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N&, N&) {
     const N scale = root(g.part), mean = mean_sign(g.f, g.d);
     x += now.length * rate * (mean + (sign(N(g.f + scale * g.noise)) - mean) / scale);
+  }
+};
+
+/// Sign of a mean of gradients that weights the last one more. Its flow and its SDE assume Gaussian
+/// gradients, whose variance changes slowly.
+struct Lion {
+  static constexpr bool kHasM = true, kHasU = false;
+  template <class N>
+  static N mix(const RuleInstant<N>& now, const N& m, const N& g) {
+    return now.of.beta1 * m + (1 - now.of.beta1) * g;
+  }
+  template <class N>
+  static void step(const RuleInstant<N>& now, double rate, const N& g, N& x, N& m, N&) {
+    x += now.length * rate * sign(mix(now, m, g));
+    m = now.of.beta2 * m + (1 - now.of.beta2) * g;
+  }
+  template <class N>
+  static void flow(const RuleInstant<N>& now, double rate, const N& f, const N& d, const N& m,
+                   const N&, N& dx, N& dm, N&) {
+    dm = now.kappa2 * (f - m);
+    dx = now.s * rate * SignSgd::mean_sign(mix(now, m, f), N(now.mixed * d));
+  }
+  /// As SignSgd's, with the sign of m and the new gradient: m holds the fluctuation of the others.
+  template <class N>
+  static void noisy_step(const RuleInstant<N>& now, double rate, const Noisy<N>& g, N& x, N& m,
+                         N&) {
+    const N scale = root(g.part), weight = 1 - now.of.beta1;
+    const N mean = SignSgd::mean_sign(mix(now, m, g.f), N(weight * weight * g.d));
+    const N drawn = sign(mix(now, m, N(g.f + scale * g.noise)));
+    x += now.length * rate * (mean + (drawn - mean) / scale);
+    m += now.relaxed2 * (g.f + g.noise - m);
   }
 };
 
@@ -331,6 +409,7 @@ template <class Number>
 struct RuleClock {
   RuleNumbers<Number> of;
   bool corrects_bias = false;
+  bool mixes = false;  ///< whether the rule needs RuleInstant::mixed
 
   /// Instant at time t of a flow, or at the end of a step of an SDE.
   [[nodiscard]] POPFLOW_MATH_INLINE RuleInstant<Number> at(const Number& t, const Number& s) const {
@@ -339,7 +418,13 @@ struct RuleClock {
     now.s = s;
     now.kappa1 = -math::log(of.beta1) / of.learning_rate;
     now.kappa2 = -math::log(of.beta2) / of.learning_rate;
-    correct(now, t / of.learning_rate);
+    const Number steps = t / of.learning_rate;
+    correct(now, steps);
+    if (mixes) {
+      const Number last = 1 - of.beta1, averaged = (1 - of.beta2) / (1 + of.beta2);
+      const Number built = -math::expm1(2 * (steps + of.steps_before) * math::log(of.beta2));
+      now.mixed = last * last + of.beta1 * of.beta1 * averaged * built;
+    }
     return now;
   }
   /// Instant of step number k of the discrete rule, of length h.
@@ -362,6 +447,7 @@ struct RuleClock {
     now.length = h * s;
     now.relaxed1 = -math::expm1(-now.kappa1 * h);
     now.relaxed2 = -math::expm1(-now.kappa2 * h);
+    now.later2 = -math::expm1(-now.kappa2 * math::max(Number(of.learning_rate - h), Number(0)) / 2);
     const Number ratio = of.beta1 * of.beta1 / of.beta2,
                  steps = t / of.learning_rate + of.steps_before;
     const Number sum = -math::expm1(steps * math::log(ratio)) / (1 - ratio);

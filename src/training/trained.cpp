@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flow/start_state.hpp"
 #include "popflow/datasets.hpp"
 #include "popflow/error.hpp"
 #include "popflow/math.hpp"
 #include "popflow/random.hpp"
-#include "start_state.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -25,6 +25,7 @@ std::vector<StateBlock> blocks_of(const UpdateRule& rule, const Shape& shape) {
   };
   if (rule.has_m) add("m_", rule.has_u ? 1e-6 : 1);
   if (rule.has_u) add("u_", 1e-12);
+  if (rule.has_norm()) blocks.push_back({kNormBlock, 1, 1e-12});
   return blocks;
 }
 
@@ -64,16 +65,23 @@ bool is_preconditioned(const System& system) {
   return false;
 }
 
+bool has_settings(const Parameters& own, const std::vector<OptionSetting>& settings) {
+  return std::ranges::all_of(settings, [&](const OptionSetting& setting) {
+    return own.text(setting.option) == setting.word;
+  });
+}
+
 /// Throws UsageError, with the reason, if the rule acts on these coordinates in another way than on
 /// the parameters.
 void require_allowed(const TrainingPlan& plan, const System& system, const Parameters& own) {
   const std::string rule = "--optimizer " + std::string(plan.rule->name) + ": ";
   const Capabilities can = system.capabilities();
-  if (can.proximal)
+  if (can.proximal && !(plan.takes_steps && plan.rates.empty()))
     throw UsageError(
         rule + can.proximal->proximal_term() +
-        " needs plain SGD at a constant learning rate; leave out the other training options");
-  const bool plain = plan.rule->memory() == 0 && !plan.rule->is_adaptive();
+        " needs plain SGD at a constant learning rate, except in sampled training without --rates; "
+        "use --mode sgd, or leave out the other training options");
+  const bool plain = plan.descends_plainly();
   const std::string decay = "--weight-decay: ";
   if (!(plain && !plan.decays()) && !can.no_other_rule.empty())
     throw UsageError((plain ? decay : rule) + can.no_other_rule);
@@ -82,9 +90,18 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
         (plain ? decay : rule) +
         "a right-hand side with regimes (an l1 term, stages, a sharp relu) needs plain SGD "
         "without weight decay");
-  if (!plan.rule->is_adaptive() && plan.rates.empty() && !plan.decays()) return;
+  const bool shaped = plan.rule->is_adaptive() || plan.is_whole();
+  if (!shaped && plan.rates.empty() && !plan.decays()) return;
   const SystemInfo& info = system.info();
-  const std::string whose = plan.rule->is_adaptive() ? rule : plan.decays() ? decay : "--rates: ";
+  const std::string whose = plan.clip_norm > 0 ? "--clip-norm: "
+                            : shaped           ? rule
+                            : plan.decays()    ? decay
+                                               : "--rates: ";
+  if (is_reduced(info, own) && plan.is_whole())
+    throw UsageError(whose +
+                     "reduced coordinates do not hold the norm or the matrices of the whole "
+                     "gradient; give" +
+                     words_of(info.unreduced));
   if (is_reduced(info, own) && can.common_values && plan.variance)
     throw UsageError(
         "--batch-noise-in-variance: reduced coordinates do not hold the variances of "
@@ -98,7 +115,10 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
         decay + "the parameters of " + info.name +
         " are not known, because its flow is not the gradient of a loss" +
         (can.gradient_flow.why_not().empty() ? "" : " (" + can.gradient_flow.why_not() + ")"));
-  if (is_preconditioned(system))
+  // With a proximal term there is no gradient flow to test.
+  const bool raw =
+      can.proximal ? has_settings(own, info.raw_gradients) : !is_preconditioned(system);
+  if (!raw)
     throw UsageError(whose + "the rule needs raw gradients, but those of " + info.name +
                      " are preconditioned or projected" +
                      (info.raw_gradients.empty() ? "" : "; give" + words_of(info.raw_gradients)));
@@ -113,11 +133,11 @@ void continue_moments(TrainingPlan& plan, const System& system, const LastState*
   const UpdateRule& rule = *plan.rule;
   const UpdateRule& before =
       start->optimizer.rule == nullptr ? update_rules().front() : *start->optimizer.rule;
-  if (before.has_m != rule.has_m || before.has_u != rule.has_u)
-    throw InputError("--init-optimizer file: " + start->path + " was trained by " +
-                     std::string(before.name) +
-                     (before.memory() == 0 ? ", which has no moments" : ", whose moments are not") +
-                     (before.memory() == 0 ? "" : " those of " + std::string(rule.name)));
+  if (!rule.has_moments_of(before))
+    throw InputError(
+        "--init-optimizer file: " + start->path + " was trained by " + std::string(before.name) +
+        (before.has_memory() ? ", whose moments are not those of " + std::string(rule.name)
+                             : ", which has no moments"));
   (void)whole_start({.start = start}, system.shape().blocks);
   plan.moments = start->optimizer.moments;
   for (double& moment : plan.moments) moment /= plan.step_factor;
@@ -135,12 +155,12 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
       rates_(rates_of_entries(plan_.rates, shape_)) {
   shape_.blocks = blocks_of(*plan_.rule, shape_);
   // Other rules than gradient flow do not conserve the invariants: keep them as plain observables.
-  if (plan_.rule->memory() > 0 || plan_.rule->is_adaptive() || plan_.decays() || !rates_.empty())
-    shape_.invariants.clear();
+  if (!plan_.descends_plainly() || plan_.decays() || !rates_.empty()) shape_.invariants.clear();
   if (plan_.decays() && can_.deviations) {
     zero_.resize(size_);
     can_.deviations->write_zero(zero_);
   }
+  if (plan_.is_whole()) whole_.emplace(plan_, *system_);
   if (plan_.records_moments) record_moments();
   if (!why_no_lanes().empty()) return;
   lane_formulas_ = can_.in_lanes->lane_formulas();
@@ -199,16 +219,26 @@ void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
   system_->rhs(own(x), t, f);
   d.resize(variance_ ? size_ : 0);
   if (variance_) variance_->write(own(x), t, d);
-  plan_.rule->flow(clock().at(t, plan_.schedule.at(t)), entries(), f.data(),
-                   variance_ ? d.data() : nullptr, plan_.rule->parts(x.data(), size_),
-                   plan_.rule->parts(dxdt.data(), size_));
+  const RuleInstant<double> now = clock().at(t, plan_.schedule.at(t));
+  const double* const variances = variance_ ? d.data() : nullptr;
+  const RuleArrays<const double> at = plan_.rule->parts(x.data(), size_);
+  const RuleArrays<double> derivative = plan_.rule->parts(dxdt.data(), size_);
+  if (whole_)
+    whole_->flow(now, entries(), f, variances, at, derivative);
+  else
+    plan_.rule->flow(now, entries(), f.data(), variances, at, derivative);
 }
 
 void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
                    std::span<double> g) const {
-  plan_.rule->step(
-      clock().of_step(static_cast<double>(k), h * plan_.step_factor, plan_.schedule.at(t)),
-      entries(), g.data(), plan_.rule->parts(x.data(), size_));
+  const double s = plan_.schedule.at_step(t);
+  const RuleInstant<double> now = clock().of_step(static_cast<double>(k), h * plan_.step_factor, s);
+  const RuleArrays<double> to = plan_.rule->parts(x.data(), size_);
+  if (whole_)
+    whole_->step(now, entries(), g, to);
+  else
+    plan_.rule->step(now, entries(), g.data(), to);
+  if (can_.proximal) can_.proximal->proximal(x.first(size_), {}, h * s);
 }
 
 void Trained::noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
@@ -217,10 +247,14 @@ void Trained::noisy_step(std::span<double> x, std::span<const double> regime, do
   thread_local std::vector<double> d;
   d.resize(variance_ ? size_ : 0);
   if (variance_) variance_->write({x.first(size_), regime}, t, d);
-  plan_.rule->noisy_step(clock().of_noisy_step(t + h, h, plan_.schedule.at(t)), entries(),
-                         {h, f.data(), variance_ ? d.data() : nullptr, noise.data(),
-                          squares.empty() ? nullptr : squares.data()},
-                         plan_.rule->parts(x.data(), size_));
+  const RuleInstant<double> now = clock().of_noisy_step(t + h, h, plan_.schedule.at_step(t));
+  const NoisyGradients<double> gradients{h, f.data(), variance_ ? d.data() : nullptr, noise.data(),
+                                         squares.empty() ? nullptr : squares.data()};
+  const RuleArrays<double> to = plan_.rule->parts(x.data(), size_);
+  if (whole_)
+    whole_->noisy_step(now, entries(), gradients, to);
+  else
+    plan_.rule->noisy_step(now, entries(), gradients, to);
 }
 
 std::string Trained::why_no_lanes() const {
@@ -228,6 +262,7 @@ std::string Trained::why_no_lanes() const {
     return can_.in_lanes.why_not().empty() ? "the system has no SIMD lanes"
                                            : can_.in_lanes.why_not();
   const LaneFormulas& formulas = can_.in_lanes->lane_formulas();
+  if (whole_) return "the rule takes the whole gradient, not each entry alone";
   if (!zero_.empty()) return "weight decay has no SIMD lanes if the state holds deviations";
   if (plan_.variance && (formulas.flow_and_covariance == nullptr || plan_.variance->isotropic >= 0))
     return "SIMD lanes need the exact covariance of a sample";
@@ -245,11 +280,12 @@ void Trained::lane_parameters(std::span<double> of) const {
 bool Trained::step_scales(StateView x, double t, std::span<double> scales) const {
   const RuleArrays<const double> parts = plan_.rule->parts(x.data(), size_);
   const RuleInstant<double> now = clock().at(t, plan_.schedule.at(t));
-  if (plan_.rule->has_u && !(t > 0 || plan_.numbers.steps_before > 0)) return false;
+  const bool divides = plan_.rule->divides();
+  if (divides && !(t > 0 || plan_.numbers.steps_before > 0)) return false;
   for (std::size_t i = 0; i < size_; ++i) {
     scales[i] = rates_.empty() ? 1 : rates_[i];
-    if (!plan_.rule->has_u) continue;
-    const double u = std::max(parts.u[i], 0.0) / now.corrected2;
+    if (!divides) continue;
+    const double u = std::max(plan_.rule->has_norm() ? *parts.m : parts.u[i], 0.0) / now.corrected2;
     scales[i] /= std::sqrt(u) + plan_.numbers.epsilon;
   }
   return true;
@@ -294,13 +330,7 @@ void Trained::final_values(StateView x, double t, std::span<double> values) cons
 }
 
 bool is_reduced(const SystemInfo& info, const Parameters& own) {
-  return std::ranges::any_of(info.unreduced, [&](const OptionSetting& setting) {
-    return own.text(setting.option) != setting.word;
-  });
-}
-
-bool continues_moments(const Parameters& options) {
-  return options.has("init-optimizer") && options.word("init-optimizer") == "file";
+  return !has_settings(own, info.unreduced);
 }
 
 std::string words_of(const std::vector<OptionSetting>& settings) {
@@ -310,20 +340,15 @@ std::string words_of(const std::vector<OptionSetting>& settings) {
   return words;
 }
 
-double steps_before_start(const Parameters& options, const LastState* start) {
-  const bool from_file =
-      continues_moments(options) && start != nullptr && !options.given("optimizer-steps");
-  return from_file ? start->optimizer.steps : options.real("optimizer-steps");
-}
-
-std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
-                                   const Parameters& own, const LastState* start) {
-  std::optional<TrainingPlan> plan = training_plan(options);
+std::unique_ptr<System> as_trained(std::unique_ptr<System> system,
+                                   const std::optional<TrainingPlan>& plan, const Parameters& own,
+                                   const LastState* start) {
   if (!plan) return system;
   require_allowed(*plan, *system, own);
-  if (continues_moments(options)) continue_moments(*plan, *system, start);
-  plan->numbers.steps_before = steps_before_start(options, start);
-  return std::make_unique<Trained>(std::move(system), std::move(*plan));
+  TrainingPlan begun = *plan;
+  if (begun.moments_of_file) continue_moments(begun, *system, start);
+  if (begun.steps_of_file) begun.numbers.steps_before = start->optimizer.steps;
+  return std::make_unique<Trained>(std::move(system), std::move(begun));
 }
 
 OptimizerState remove_training(std::unique_ptr<System>& system, State& x, double t) {

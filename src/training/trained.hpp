@@ -11,6 +11,7 @@
 #include "training/moment_fields.hpp"
 #include "training/training_lanes.hpp"
 #include "training/training_plan.hpp"
+#include "training/whole_rule.hpp"
 
 namespace popflow {
 
@@ -56,11 +57,13 @@ class Trained final : public System,
   void noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
                   std::span<const double> f, std::span<const double> noise,
                   std::span<const double> squares) const override;
-  [[nodiscard]] bool uses_squared_gradients() const override { return plan_.rule->has_u; }
+  [[nodiscard]] bool uses_squared_gradients() const override {
+    return plan_.rule->has_u || plan_.rule->has_norm();
+  }
   [[nodiscard]] double next_kink(double t) const override { return plan_.schedule.next_kink(t); }
 
   /// Whether the rule scales steps by a different factor in each entry.
-  [[nodiscard]] bool scales_steps() const { return plan_.rule->has_u || !rates_.empty(); }
+  [[nodiscard]] bool scales_steps() const { return plan_.rule->divides() || !rates_.empty(); }
   /// Writes the factor by which the rule multiplies each entry of a direction, besides the learning
   /// rate: the factor on the rate of the entry. If the rule has a second moment u, the factor is
   /// divided by sqrt(u) + epsilon. Returns false if u is still missing.
@@ -87,7 +90,7 @@ class Trained final : public System,
   [[nodiscard]] StateView own(StateView x) const { return {x.first(size_), x.regime}; }
   [[nodiscard]] RuleEntries entries() const { return {size_, rates_, zero_}; }
   [[nodiscard]] RuleClock<double> clock() const {
-    return {plan_.numbers, plan_.rule->corrects_bias};
+    return {plan_.numbers, plan_.rule->corrects_bias, plan_.rule->mixes()};
   }
   /// Reason why there are no lanes; empty if there are lanes.
   [[nodiscard]] std::string why_no_lanes() const;
@@ -103,10 +106,11 @@ class Trained final : public System,
   Capabilities can_;                            ///< capabilities of the System
   std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of the full batch
   Shape shape_;
-  std::size_t size_;                 ///< size of the System's state
-  std::vector<double> rates_;        ///< factors on the rates of its entries; empty: all are 1
-  std::vector<double> zero_;         ///< value of each entry where its parameter is 0; empty: 0
-  LaneFormulas lane_formulas_ = {};  ///< formulas of the System with the rule, if it has lanes
+  std::size_t size_;                     ///< size of the System's state
+  std::vector<double> rates_;            ///< factors on the rates of its entries; empty: all are 1
+  std::vector<double> zero_;             ///< value of each entry where its parameter is 0; empty: 0
+  std::optional<WholeRule> whole_ = {};  ///< set if the rule takes the whole gradient
+  LaneFormulas lane_formulas_ = {};      ///< formulas of the System with the rule, if it has lanes
 };
 
 /// Whether the System uses other coordinates than its unreduced form; `own` are its own parameters.
@@ -115,19 +119,13 @@ bool is_reduced(const SystemInfo& info, const Parameters& own);
 /// Returns settings as words of a command line, for messages; example: " --coordinates full".
 std::string words_of(const std::vector<OptionSetting>& settings);
 
-/// Returns the System as the options of `run` train it; under plain SGD, returns the System
-/// unchanged. `own` are its own parameters. With --init-optimizer file the moments are those of
-/// `start`. Throws UsageError, with the reason, if the coordinates do not allow the rule, and
-/// InputError if the moments have another form.
-std::unique_ptr<System> as_trained(std::unique_ptr<System> system, const Parameters& options,
-                                   const Parameters& own, const LastState* start);
-
-/// Whether the moments continue from those in the file of --init-from.
-bool continues_moments(const Parameters& options);
-
-/// Number of training steps that the moments include at the start. The options give it or, with
-/// --init-optimizer file and without --optimizer-steps, `start` does.
-double steps_before_start(const Parameters& options, const LastState* start);
+/// Returns the System as a plan trains it; without a plan, returns the System unchanged. `own` are
+/// its own parameters. Where the plan says so, the moments are those of `start`. Throws UsageError,
+/// with the reason, if the coordinates do not allow the rule, and InputError if the moments have
+/// another form.
+std::unique_ptr<System> as_trained(std::unique_ptr<System> system,
+                                   const std::optional<TrainingPlan>& plan, const Parameters& own,
+                                   const LastState* start);
 
 /// Removes the training rule: replaces a trained System, and its state at time t, by the underlying
 /// System and its state. Leaves other Systems unchanged. Returns the moments.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 
 namespace popflow {
 
@@ -78,6 +78,9 @@ void TrainingLanes::flow(const LaneFormulas& formulas, const double* of, const d
   now.f = f.data();
   now.x = x;
   now.to = dxdt;
+  thread_local LaneRows instant(kInstantRows);
+  write_instant(*rule_, InstantKind::flow, now, instant.data());
+  now.now = instant.data();
   rule_->flow_rows(*rule_, now);
 }
 
@@ -87,7 +90,7 @@ void TrainingLanes::noisy_step(const LaneFormulas& formulas, const double* of, d
                                double* x) const {
   thread_local LaneRows d, at(1), s(1), g;
   RuleRows now = rows(of + formulas.sizes.parameters * kLanes);
-  const double factor = schedule_.at(t);
+  const double factor = schedule_.at_step(t);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     s.at(0, lane) = factor;
     at.at(0, lane) = t + h;
@@ -98,6 +101,10 @@ void TrainingLanes::noisy_step(const LaneFormulas& formulas, const double* of, d
   now.k = static_cast<double>(steps + 1);
   now.f = f;
   now.to = x;
+  thread_local LaneRows instant(kInstantRows);
+  write_instant(*rule_, descends ? InstantKind::step : InstantKind::noisy_step, now,
+                instant.data());
+  now.now = instant.data();
   if (descends) {
     g.resize(entries_);
     for (std::size_t i = 0; i < entries_ * kLanes; ++i) g.data()[i] = f[i] + noise[i] / h;

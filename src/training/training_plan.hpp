@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "popflow/parameter.hpp"
 #include "training/gradient_variance.hpp"
 #include "training/rate_schedule.hpp"
 #include "training/update_rules.hpp"
@@ -29,10 +28,26 @@ struct TrainingPlan {
   /// Factor of SVAG on the length of steps, in addition to the schedule.
   double step_factor = 1;
   std::vector<double> moments = {};  ///< moments at the start: m, then u; empty: 0
-  bool records_moments = false;      ///< whether moments are recorded as fields m_FIELD and u_FIELD
+  bool moments_of_file = false;      ///< whether the moments continue those of --init-from
+  /// Whether the file of --init-from also gives numbers.steps_before.
+  bool steps_of_file = false;
+  bool records_moments = false;   ///< whether moments are recorded as fields m_FIELD and u_FIELD
+  bool takes_steps = false;       ///< whether the run takes steps of the discrete rule
+  double clip_norm = 0;           ///< largest norm of the gradient; 0: any
+  double momentum = 0.9;          ///< decay rate of the momentum that `muon` orthogonalises
+  bool by_newton_schulz = false;  ///< whether `muon` orthogonalises approximately
   /// Factors on the learning rates of fields of the state, by field name.
   std::vector<std::pair<std::string, double>> rates = {};
 
+  bool operator==(const TrainingPlan&) const = default;
+  /// Whether steps depend on the norm or the shape of the whole gradient (training/whole_rule.hpp).
+  [[nodiscard]] bool is_whole() const {
+    return rule->whole != UpdateRule::Whole::none || clip_norm > 0;
+  }
+  /// Whether directions are those of the gradient, without memory.
+  [[nodiscard]] bool descends_plainly() const {
+    return !rule->has_memory() && !rule->is_adaptive() && !is_whole();
+  }
   [[nodiscard]] bool decays() const { return numbers.coupled > 0 || numbers.decoupled > 0; }
 };
 
@@ -42,13 +57,5 @@ struct TrainingPlan {
 /// Throws UsageError for rules other than SGD and momentum. As l grows, Nesterov's step along the
 /// last gradient and its noise vanish, and the squares of adaptive rules grow.
 void interpolate_by_svag(TrainingPlan& plan, std::int64_t l);
-
-/// Whether the options of `run` select plain SGD at a constant learning rate, or no training
-/// options exist.
-bool is_plain(const Parameters& options);
-
-/// Training plan that the options of `run` select. Empty for plain SGD at a constant learning rate,
-/// and if no training options exist. Throws UsageError if options contradict each other.
-std::optional<TrainingPlan> training_plan(const Parameters& options);
 
 }  // namespace popflow

@@ -17,9 +17,10 @@ struct PacksOf {
   static const Number* packs(const double* rows) { return reinterpret_cast<const Number*>(rows); }
   static Number* packs(double* rows) { return reinterpret_cast<Number*>(rows); }
 
-  static RuleClock<Number> clock(const UpdateRule& rule, const RuleRows& rows) {
-    const Number* const n = packs(rows.numbers);
-    return {{n[0], n[1], n[2], n[3], n[4], n[5], n[6]}, rule.corrects_bias};
+  using Instant = RuleInstant<Number>;
+  static_assert(sizeof(Instant) == kInstantRows * sizeof(Number));
+  static const Instant& now(const RuleRows& rows) {
+    return *reinterpret_cast<const Instant*>(rows.now);
   }
 };
 
@@ -27,6 +28,26 @@ struct PacksOf {
 struct AnyWidth {
   template <std::size_t>
   static constexpr bool takes = true;
+};
+
+struct InstantRows : AnyWidth {
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, InstantKind moment,
+                                          const RuleRows& rows, double* now) {
+    using P = PacksOf<width>;
+    using Number = typename P::Number;
+    const Number* const n = P::packs(rows.numbers);
+    const RuleClock<Number> clock{
+        {n[0], n[1], n[2], n[3], n[4], n[5], n[6]}, rule.corrects_bias, rule.mixes()};
+    auto& to = *reinterpret_cast<typename P::Instant*>(now);
+    const Number& s = *P::packs(rows.s);
+    if (moment == InstantKind::flow)
+      to = clock.at(*P::packs(rows.t), s);
+    else if (moment == InstantKind::step)
+      to = clock.of_step(rows.k, rows.h, s);
+    else
+      to = clock.of_noisy_step(*P::packs(rows.t), rows.h, s);
+  }
 };
 
 /// Step of one trajectory, sixteen entries at a time: in a large state the roots and divisions of
@@ -66,8 +87,7 @@ struct StepRows : AnyWidth {
   template <std::size_t width>
   static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
     using P = PacksOf<width>;
-    rules::step_all<Rule>(P::clock(rule, rows).of_step(rows.k, rows.h, *P::packs(rows.s)),
-                          rows.entries, P::packs(rows.f),
+    rules::step_all<Rule>(P::now(rows), rows.entries, P::packs(rows.f),
                           rule.parts(P::packs(rows.to), rows.entries.number));
   }
 };
@@ -77,8 +97,7 @@ struct FlowRows : AnyWidth {
   static POPFLOW_MATH_INLINE void compute(const UpdateRule& rule, const RuleRows& rows) {
     using P = PacksOf<width>;
     const std::size_t n = rows.entries.number;
-    rules::flow_of_all<Rule>(P::clock(rule, rows).at(*P::packs(rows.t), *P::packs(rows.s)),
-                             rows.entries, P::packs(rows.f), P::packs(rows.d),
+    rules::flow_of_all<Rule>(P::now(rows), rows.entries, P::packs(rows.f), P::packs(rows.d),
                              rule.parts(P::packs(rows.x), n), rule.parts(P::packs(rows.to), n));
   }
 };
@@ -89,8 +108,7 @@ struct NoisyStepRows : AnyWidth {
     using P = PacksOf<width>;
     using Number = typename P::Number;
     rules::noisy_step_of_all<Rule>(
-        P::clock(rule, rows).of_noisy_step(*P::packs(rows.t), rows.h, *P::packs(rows.s)),
-        rows.entries,
+        P::now(rows), rows.entries,
         NoisyGradients<Number>{rows.h, P::packs(rows.f), P::packs(rows.d), P::packs(rows.noise),
                                P::packs(rows.squares)},
         rule.parts(P::packs(rows.to), rows.entries.number));
@@ -127,7 +145,14 @@ UpdateRule of(UpdateRule row) {
 
 }  // namespace
 
+void write_instant(const UpdateRule& rule, InstantKind moment, const RuleRows& rows, double* now) {
+  static const auto write =
+      lanes::widest<InstantRows, const UpdateRule&, InstantKind, const RuleRows&, double*>();
+  write(rule, moment, rows, now);
+}
+
 std::span<const UpdateRule> update_rules() {
+  using Whole = UpdateRule::Whole;
   static const std::array all = {
       of<rules::Sgd>({.name = "sgd",
                       .meaning = "plain steps along the gradient of the minibatch",
@@ -136,32 +161,70 @@ std::span<const UpdateRule> update_rules() {
       of<rules::Momentum>({.name = "momentum",
                            .meaning = "momentum (heavy ball), set by --momentum",
                            .source = "Polyak 1964; Li, Tai, E 2017, arXiv 1511.06251",
+                           .takes_momentum = true,
                            .stability = limit_of_momentum}),
       of<rules::Nesterov>({.name = "nesterov",
                            .meaning = "Nesterov's momentum, in the form of PyTorch",
                            .source = "Nesterov 1983; Sutskever et al. 2013",
+                           .takes_momentum = true,
                            .stability = limit_of_nesterov}),
       of<rules::RmsProp>(
           {.name = "rmsprop",
            .meaning = "gradients divided by the root of their mean square, set by --beta2",
            .source = "Tieleman, Hinton 2012",
+           .takes_beta2 = true,
            .default_beta2 = 0.99,
            .stability = limit_of_sgd}),
       of<rules::Adam>({.name = "adam",
                        .meaning = "both moments, with bias correction",
                        .source = "Kingma, Ba 2015, arXiv 1412.6980",
                        .corrects_bias = true,
+                       .takes_beta1 = true,
+                       .takes_beta2 = true,
                        .stability = limit_of_adam}),
       of<rules::Adam>({.name = "adamw",
                        .meaning = "adam with decoupled weight decay",
                        .source = "Loshchilov, Hutter 2019, arXiv 1711.05101",
                        .corrects_bias = true,
+                       .takes_beta1 = true,
+                       .takes_beta2 = true,
                        .decouples_decay = true,
                        .stability = limit_of_adam}),
       of<rules::SignSgd>({.name = "signsgd",
                           .meaning = "steps along the signs of gradients",
                           .source = "Bernstein et al. 2018, arXiv 1802.04434",
                           .takes_signs = true}),
+      of<rules::AdaGrad>({.name = "adagrad",
+                          .meaning = "gradients divided by the root of the sum of their squares",
+                          .source = "Duchi, Hazan, Singer 2011",
+                          .stability = limit_of_sgd}),
+      of<rules::Sgd>({.name = "adagrad-norm",
+                      .meaning = "adagrad with one sum, of the squared norms of gradients",
+                      .source = "Ward, Wu, Bottou 2019, arXiv 1806.01811",
+                      .whole = Whole::sum_of_norms,
+                      .stability = limit_of_sgd}),
+      of<rules::Adam>({.name = "muon",
+                       .meaning = "matrices: momentum, orthogonalised (--orthogonalise); other "
+                                  "fields: adamw",
+                       .source = "Jordan et al. 2024; Liu et al. 2025, arXiv 2502.16982",
+                       .corrects_bias = true,
+                       .takes_momentum = true,
+                       .takes_beta1 = true,
+                       .takes_beta2 = true,
+                       .whole = Whole::orthogonal,
+                       .decouples_decay = true}),
+      of<rules::Lion>({.name = "lion",
+                       .meaning = "sign of a mean of gradients, set by --beta1 and --beta2",
+                       .source = "Chen et al. 2023, arXiv 2302.06675",
+                       .takes_signs = true,
+                       .takes_beta1 = true,
+                       .takes_beta2 = true,
+                       .decouples_decay = true,
+                       .default_beta2 = 0.99}),
+      of<rules::Sgd>({.name = "normalised",
+                      .meaning = "steps of fixed length along the gradient",
+                      .source = "Nesterov 1984; Hazan, Levy, Shalev-Shwartz 2015, arXiv 1507.02030",
+                      .whole = Whole::unit_length}),
   };
   return all;
 }

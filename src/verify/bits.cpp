@@ -227,7 +227,7 @@ Checks check_threads(const Subject& subject) {
 Checks check_resuming(const Subject& subject) {
   Differences found;
   const int cuts = subject.options().thorough ? 6 : 3;
-  std::vector<std::string> ways = {subject.flow_options().method};
+  std::vector<std::string> ways = {std::string(subject.flow_options().method->name)};
   if (subject.options().thorough && subject.no_tolerance().empty())
     for (const FlowMethod& other : flow_methods())
       if (other.steps == StepRule::adaptive && !other.needs_jacobian) ways.emplace_back(other.name);
@@ -235,7 +235,7 @@ Checks check_resuming(const Subject& subject) {
     compare_cuts(
         [&](DriverHooks hooks) -> std::unique_ptr<Driver> {
           FlowDriver::Options options = subject.flow_options();
-          if (method != options.method) options = subject.tolerance(1e-8);
+          if (method != options.method->name) options = subject.tolerance(1e-8);
           options.method = method;
           options.hooks.interrupted = std::move(hooks.interrupted);
           options.max_steps = 2000;

@@ -33,7 +33,7 @@ std::vector<std::vector<double>> along(const Subject& subject, const System& sys
   FlowDriver::Options options = subject.flow_options();
   if (subject.no_tolerance().empty()) {
     options = subject.tolerance(rtol);
-    if (!system.capabilities().jacobian && flow_method(options.method).needs_jacobian)
+    if (!system.capabilities().jacobian && options.method->needs_jacobian)
       options.method = default_method("flow");
   }
   const double size = static_cast<double>(system.shape().state_size() + 100);

@@ -19,10 +19,11 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 
-constexpr std::array<double, 4> kSteps = {0.03, 3e-3, 3e-4, 3e-5};  // relative to an entry's size
-constexpr double kAllowed = 1e-6;                                   // relative
-constexpr double kTells = 0.01;           // a larger error bound is inconclusive
-constexpr std::size_t kAllEntries = 200;  // up to this state size, every entry is checked
+constexpr std::array<double, 4> kRelativeSteps = {0.03, 3e-3, 3e-4,
+                                                  3e-5};  // relative to an entry's size
+constexpr double kAllowed = 1e-6;                         // relative
+constexpr double kTells = 0.01;                           // a larger error bound is inconclusive
+constexpr std::size_t kMostEntries = 200;  // up to this state size, every entry is checked
 constexpr std::size_t kJacobian = 400;
 
 /// Returns whether the comparison is conclusive: an error was found, or would have been found.
@@ -34,7 +35,7 @@ Vector random_vector(RandomStream& random, std::size_t n) {
   return v;
 }
 
-double largest(const Vector& v) {
+double largest_entry(const Vector& v) {
   return verification::largest({v.data(), static_cast<std::size_t>(v.size())});
 }
 
@@ -149,7 +150,7 @@ void compare_entries(const System& system, const Point& at, std::uint64_t seed,
   const Vector size = sizes(system, at.x);
   const std::vector<StateBlock>& blocks = system.shape().blocks;
   std::vector<double> best(blocks.size(), INFINITY), allowed(blocks.size(), kAllowed);
-  for (const double step : kSteps) {
+  for (const double step : kRelativeSteps) {
     Vector descent(static_cast<Eigen::Index>(n)), rounding(static_cast<Eigen::Index>(n));
     for (std::size_t i = 0; i < n; ++i) {
       const auto e = static_cast<Eigen::Index>(i);
@@ -205,7 +206,7 @@ bool compare_directions(const System& system, const Point& at, std::uint64_t see
       const Vector v = loss.preconditioned(u);
       const double longest = v.cwiseAbs().cwiseQuotient(size).maxCoeff();
       double best = INFINITY, allowed = kAllowed;
-      for (const double step : kSteps) {
+      for (const double step : kRelativeSteps) {
         if (!(longest > 0)) {
           best = magnitude(f.dot(u)) / std::max(most, 1e-300);
           break;
@@ -234,7 +235,7 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
     return;
   }
   RandomStream random(subject.options().seed, Purpose::check, 1);
-  const bool entries = system.shape().state_size() <= kAllEntries;
+  const bool entries = system.shape().state_size() <= kMostEntries;
   Findings worst("the loss");
   for (const Point& point : points) {
     if (!std::isfinite(system.capabilities().gradient_flow->loss(point.view(), point.t))) {
@@ -325,17 +326,18 @@ class JacobianAt {
     // A slope far smaller than those on the way counts as zero, like a column far below the others.
     double smallest = smallest_;
     Vector bend_before = Vector::Constant(still.size(), INFINITY);
-    for (const double step : kSteps) {
+    for (const double step : kRelativeSteps) {
       const double h = step * size_[e];
       const Vector forth = moved(i, h), back = moved(i, -h);
       const Vector far_forth = moved(i, 2 * h), far_back = moved(i, -2 * h);
       const Vector difference = (8 * (forth - back) - (far_forth - far_back)) / (12 * h);
-      if (step == kSteps.front())
-        smallest = std::max(smallest_, 1e-3 * largest(Vector(far_forth - still)) / (2 * h));
+      if (step == kRelativeSteps.front())
+        smallest = std::max(smallest_, 1e-3 * largest_entry(Vector(far_forth - still)) / (2 * h));
       double unit = std::max(difference.cwiseAbs().maxCoeff(), smallest);
       if (!(unit > 0)) unit = 1;
-      const double error = largest(Vector(stated_.col(e) - difference)) / unit;
-      const double most = std::max({largest(still), largest(far_forth), largest(far_back)});
+      const double error = largest_entry(Vector(stated_.col(e) - difference)) / unit;
+      const double most =
+          std::max({largest_entry(still), largest_entry(far_forth), largest_entry(far_back)});
       const double rounding = std::max(kRounding * most, rhs_rounding_) / h;
       const double can_be = kAllowed + (rounding + column_rounding_[e]) / unit;
       if (error / can_be < best.error / best.allowed) best = {error, can_be, best.kink};
@@ -368,14 +370,14 @@ class JacobianAt {
     };
     const Vector stated = Vector::Map(in_time_.data(), static_cast<Eigen::Index>(n_));
     double best = INFINITY, allowed = kAllowed;
-    for (const double step : kSteps) {
+    for (const double step : kRelativeSteps) {
       const double h = step * std::max(at_.t, subject_.window());
       const Vector difference =
           (8 * (at(at_.t + h) - at(at_.t - h)) - (at(at_.t + 2 * h) - at(at_.t - 2 * h))) /
           (12 * h);
       const double most = difference.cwiseAbs().maxCoeff();
       const double unit = std::max(most, 1e-3 * verification::largest(f_));
-      const double error = largest(Vector(stated - difference)) / (unit > 0 ? unit : 1);
+      const double error = largest_entry(Vector(stated - difference)) / (unit > 0 ? unit : 1);
       // A right-hand side that does not depend on time has no rounding error from it.
       const double can_be =
           kAllowed + (most > 0 ? kRounding * verification::largest(f_) / h / unit : 0);

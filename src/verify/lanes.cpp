@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "verify/checks.hpp"
 #include "verify/untouched.hpp"
 

@@ -3,12 +3,12 @@
 // probability at most 1e-6. The seed is fixed.
 
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "numerics/linear_algebra.hpp"
 #include "popflow/error.hpp"
+#include "statistics/distributions.hpp"
 #include "verify/checks.hpp"
 
 namespace popflow::verification {
@@ -198,8 +198,7 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
   const double tests =
       static_cast<double>(points.size()) *
       (static_cast<double>(directions.cols()) + (entries ? static_cast<double>(n) : 0.0));
-  const double allowed = boost::math::quantile(boost::math::complement(
-      boost::math::students_t(static_cast<double>(kBatches - 1)), kErrorRate / (2 * tests)));
+  const double allowed = student_upper_quantile(kErrorRate / (2 * tests), kBatches - 1);
   const std::size_t samples = samples_of(subject, long_contexts), batch = samples / kBatches;
   const std::vector<double> weights(batch, 1.0 / static_cast<double>(batch));
   // Events of larger probability occur among the samples, except with a probability of the error
@@ -295,16 +294,15 @@ Check check_given_covariance(const Subject& subject, const System& system) {
   if (n > kMost)
     return skipped(name, "the eigenvalues of " + std::to_string(n) + " x " + std::to_string(n) +
                              " matrices take too long");
-  constexpr double kAllowed = 1e-10;
+  constexpr double kAllowedDifference = 1e-10;
   Worst worst;
   for (const Point& point : subject.noisy_points()) {
     Eigen::MatrixXd c = Eigen::MatrixXd::Zero(n, n);
     system.capabilities().covariance->covariance(point.view(), point.t, c);
     const double size = std::max(c.cwiseAbs().maxCoeff(), 1e-300);
-    worst.add((c - c.transpose()).cwiseAbs().maxCoeff() / size, kAllowed,
+    worst.add((c - c.transpose()).cwiseAbs().maxCoeff() / size, kAllowedDifference,
               "entries that are not symmetric at " + point.where);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(c, Eigen::EigenvaluesOnly);
-    worst.add(std::max(-solver.eigenvalues().minCoeff(), 0.0) / size, kAllowed,
+    worst.add(std::max(-symmetric_eigenvalues(c).minCoeff(), 0.0) / size, kAllowedDifference,
               "a negative eigenvalue at " + point.where);
   }
   return worst.check(
@@ -328,8 +326,7 @@ Checks check_covariance(const Subject& subject) {
   const auto length = static_cast<Eigen::Index>(n);
   const std::vector<Point>& points = subject.noisy_points();
   const double tests = static_cast<double>(points.size() * n * n);
-  const double allowed = boost::math::quantile(boost::math::complement(
-      boost::math::students_t(static_cast<double>(kBatches - 1)), kErrorRate / (2 * tests)));
+  const double allowed = student_upper_quantile(kErrorRate / (2 * tests), kBatches - 1);
   const std::size_t samples = samples_of(subject, false), batch = samples / kBatches;
   Tests made(allowed, samples);
   for (const Point& point : points) {

@@ -7,8 +7,9 @@
 
 #include "engine/drivers.hpp"
 #include "flow/step_length.hpp"
+#include "noise/noise_models.hpp"
 #include "options/methods.hpp"
-#include "plan/run_plan.hpp"
+#include "plan/plan.hpp"
 #include "run/last_state.hpp"
 #include "steppers/flow_methods.hpp"
 #include "text/text.hpp"
@@ -45,7 +46,7 @@ RunConfig as_noisy(const RunConfig& config, const std::string& mode) {
   return noisy;
 }
 
-bool is_fixed(const std::string& method) { return flow_method(method).steps == StepRule::fixed; }
+bool is_fixed(FlowMethodRow method) { return method->steps == StepRule::fixed; }
 
 }  // namespace
 
@@ -191,12 +192,11 @@ void Subject::prepare_noise(const RunConfig& config) {
   // About twenty steps each, whatever the end.
   for (RunConfig& run : configs) {
     const ModePlan mode = mode_plan(run.options);
-    const auto* sde = std::get_if<SdePlan>(&mode);
-    const double h = sde != nullptr ? sde->driver.dt : step_length(mode);
+    const double h = fixed_step(mode).value();
     const double steps = options_.thorough ? 200 : asked == "flow" ? 20 : 50;
     const double asked_end = run.options.has("t-end") ? run.options.real("t-end") : steps * h;
     run.options.resolve("t-end", std::min(asked_end, steps * h));
-    const double end = plan_run(run.options, *noisy_->system).course.end;
+    const double end = completed(plan_of(run.options), *noisy_->system).course.end;
     noisy_runs_.push_back({std::move(run), mode, end});
   }
 
@@ -210,7 +210,8 @@ void Subject::prepare_noise(const RunConfig& config) {
 
 std::string NoisyRun::name() const {
   const auto* sde = std::get_if<SdePlan>(&mode);
-  return mode_of(mode) + (sde != nullptr ? " with " + sde->driver.noise + " noise" : "");
+  return mode_of(mode) +
+         (sde != nullptr ? " with " + std::string(sde->driver.noise->name) + " noise" : "");
 }
 
 Point start_of(const System& system) {

@@ -37,7 +37,7 @@ std::optional<Point> in_steps(const Subject& subject, const std::string& method,
 /// Returns a reference solution at `end`, exact up to rounding.
 std::optional<Point> reference(const Subject& subject, double end) {
   FlowDriver::Options options = subject.tolerance(1e-13);
-  if (options.method == default_method("flow")) options.method = most_accurate_flow_method().name;
+  if (options.method->name == default_method("flow")) options.method = most_accurate_flow_method();
   return reached(subject, options, end);
 }
 
@@ -327,7 +327,7 @@ Checks check_descent(const Subject& subject) {
   for (const double part : {1.0, 0.25, 1.0 / 16, 1.0 / 64}) {
     const double end = part * subject.window();
     FlowDriver flow(system, subject.workers(),
-                    {.method = std::string(most_accurate_flow_method().name),
+                    {.method = most_accurate_flow_method(),
                      .rtol = 1e-13,
                      .atol = 1e-15,
                      .max_steps = 200'000});

@@ -116,8 +116,9 @@ std::string verification_table(const std::vector<Check>& checks) {
 }
 
 std::string verification_json(const std::string& system, const std::vector<Check>& checks) {
-  using Json = nlohmann::ordered_json;  // keeps the members in order
-  Json json = {{"system", system}, {"holds", holds(checks)}, {"checks", Json::array()}};
+  using OrderedJson = nlohmann::ordered_json;  // keeps the members in order
+  OrderedJson json = {
+      {"system", system}, {"holds", holds(checks)}, {"checks", OrderedJson::array()}};
   for (const Check& check : checks)
     json["checks"].push_back({{"name", check.name},
                               {"verdict", word_of(check.verdict)},

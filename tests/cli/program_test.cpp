@@ -98,6 +98,30 @@ TEST_CASE("verify shows a table and leaves no file", "[fast][cli]") {
   CHECK_THAT(done(folder, {"verify", "markov", "--config", config}), Contains(" 0 fail"));
 }
 
+TEST_CASE("help begins with what one needs", "[fast][cli]") {
+  const ScratchFolder folder;
+  const std::string first = done(folder, {"--help"});
+  CHECK(std::count(first.begin(), first.end(), '\n') <= 24);  // one screen
+  for (const char* part : {"scb, ", "markov", "Examples", "popflow run scb --plot", "sweep NAME"})
+    CHECK_THAT(first, Contains(part));
+  for (const std::string command : {"run", "compare", "sweep", "verify"}) {
+    CAPTURE(command);
+    const std::string page = done(folder, {command, "scb", "--help"});
+    CHECK_THAT(page, !Contains("\nOthers\n"));  // every option answers a question
+    if (command == "verify") continue;
+    const std::size_t own = page.find("Parameters of scb");
+    for (const char* option : {"-o, --output", "--runs ", "--t-end ", "--plot", "--config "})
+      CHECK(page.find(option) < own);
+    CHECK(page.find("--rtol") > own);
+    std::size_t line = 0;
+    for (std::size_t at = 0; at < page.size(); at = page.find('\n', at) + 1) {
+      line = std::max(line, page.find('\n', at) - at);
+      if (page.find('\n', at) == std::string::npos) break;
+    }
+    CHECK(line <= 90);
+  }
+}
+
 TEST_CASE("an existing output file is kept", "[fast][cli]") {
   const ScratchFolder folder;
   done(folder, with(kSmall, {"--quiet"}));

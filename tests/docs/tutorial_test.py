@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # label: fast
 """Runs every command of the README, the tutorial and the guide, and compares output and pictures
-with the page. The argument `--pictures` stores the pictures instead of comparing them."""
+with the page. The argument `--pictures` stores the pictures instead of comparing them. If
+POPFLOW_TEST_INSTALLED is set, Python uses the installed package, not that of the checkout."""
 
 import os
 import re
@@ -12,6 +13,7 @@ import tempfile
 import page
 
 SOURCE = os.environ["POPFLOW_SOURCE_DIR"]
+PACKAGE = [] if os.environ.get("POPFLOW_TEST_INSTALLED") else [os.path.join(SOURCE, "python")]
 PICTURES = os.path.join(SOURCE, "docs", "pictures")
 # Least number of outputs and of pictures that are compared on a page.
 PAGES = {"README.md": (1, 0), "docs/tutorial.md": (8, 2), "docs/guide.md": (2, 1)}
@@ -20,6 +22,9 @@ SHADES = 2
 # Tolerance between versions of Matplotlib, which set formulas differently: 9.1 between 3.6 and
 # 3.10.
 SHADES_OF_OTHERS = 12
+# The first version that places labels elsewhere, so that every line is moved by pixels: there, only
+# the sizes of pictures are compared.
+MOVES_TEXT = (3, 11)
 
 
 def test_pages():
@@ -48,6 +53,10 @@ def compare_pictures(path, folder):
         if "--pictures" in sys.argv:
             shutil.copy(ours, theirs)
         else:
+            if drawn_by(ours) >= MOVES_TEXT > drawn_by(theirs):
+                for here, there in zip(size_of(ours), size_of(theirs)):
+                    assert abs(here - there) <= 0.03 * there, (name, here, there)
+                continue
             shades = SHADES if drawn_by(theirs) == drawn_by(ours) else SHADES_OF_OTHERS
             different = compare_images(theirs, ours, shades)
             assert not different, different
@@ -59,7 +68,15 @@ def drawn_by(picture):
     from PIL import Image
 
     with Image.open(picture) as image:
-        return re.findall(r"\d+", image.info["Software"])[:2]
+        major, minor = re.findall(r"\d+", image.info["Software"])[:2]
+    return int(major), int(minor)
+
+
+def size_of(picture):
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        return image.size
 
 
 def environment(folder):
@@ -70,7 +87,7 @@ def environment(folder):
     os.symlink(os.environ["POPFLOW_BINARY"], os.path.join(programs, "popflow"))
     os.symlink(sys.executable, os.path.join(programs, "python3"))
     return {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
-            "PYTHONPATH": os.path.join(SOURCE, "python")}
+            "PYTHONPATH": ":".join(PACKAGE)}
 
 
 def test_a_wrong_page_is_detected():
@@ -100,7 +117,7 @@ def main():
         must = os.environ.get("CI") == "true" or os.environ.get("POPFLOW_NO_SKIPS")
         sys.exit(1 if must else 77)
     os.environ.update(POPFLOW=os.environ["POPFLOW_BINARY"], MPLBACKEND="Agg")
-    sys.path.insert(0, os.path.join(SOURCE, "python"))
+    sys.path[:0] = PACKAGE
     test_a_wrong_page_is_detected()
     test_pages()
 

@@ -2,8 +2,9 @@
 #include <memory>
 #include <random>
 
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "support/catch.hpp"
+#include "support/flow_history.hpp"
 #include "support/lane_flows.hpp"
 
 // Function systems of several sizes (linear-attention and deep-linear) in lanes, compared with
@@ -142,9 +143,7 @@ TEST_CASE("first-passage times in lanes depend on no neighbour, and resume to th
     const FlowLanes one({{subjects[i]->system.get(), {}}}, {});
     const auto alone = std::move(one.drivers()[0]);
     for (const double t : {1.5, 12.0}) alone->advance(t);
-    const std::vector<double> expected = alone->resume_point().data.values();
-    CHECK(Catch::Detail::stringify(drivers[i]->resume_point().data.values()) ==
-          Catch::Detail::stringify(expected));
+    CHECK(popflow::test::history_of(*drivers[i]) == popflow::test::history_of(*alone));
     CHECK(numbers(*drivers[i]) == numbers(*alone));
 
     // Interrupt in the second interval, when some modes have reached their thresholds and others

@@ -37,7 +37,8 @@ Counts check_all(const std::vector<Example>& examples, const std::vector<std::st
 // otherwise skip its check silently.
 
 TEST_CASE("any number of threads gives the same bits", "[slow][numbers][properties]") {
-  CHECK(check_all(examples(), {"threads"})["threads"] == static_cast<int>(examples().size()));
+  const std::vector<Example> cases = some(examples());
+  CHECK(check_all(cases, {"threads"})["threads"] == static_cast<int>(cases.size()));
 }
 
 TEST_CASE("any number of threads gives the same noisy run", "[fast][properties][noise]") {
@@ -121,9 +122,9 @@ TEST_CASE("the flow is the same in reduced coordinates and in those for noise",
 }
 
 TEST_CASE("methods converge to every system's flow at their orders", "[slow][properties]") {
-  Counts held = check_all(examples(), {"methods"});
-  CHECK(held["order"] > 80);
-  CHECK(held["error"] > 120);
+  Counts held = check_all(some(examples()), {"methods"});
+  CHECK(held["order"] > (all_cases() ? 80 : 25));
+  CHECK(held["error"] > (all_cases() ? 120 : 40));
 }
 
 TEST_CASE(

@@ -135,6 +135,15 @@ def experiment(config, *more, code=0):
         return {"compare": Comparison, "sweep": Sweep, "run": Run}[words[0]](path)
 
 
+def run_of(config, *more):
+    """Runs one training of an experiment that compares several: `run` passes over its axes."""
+    with Folder() as folder:
+        path = os.path.join(folder, "run.h5")
+        popflow("run", "--config", os.path.join(FOLDER, config), *more, "-o", path, folder=SOURCE,
+                code=0, timeout=900)
+        return Run(path)
+
+
 def near(value, expected, within):
     check(abs(value - expected) <= within, f"{value!r} is not {expected!r} within {within}")
 

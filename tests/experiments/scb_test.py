@@ -4,7 +4,7 @@
 
 import os
 
-from experiment import SOURCE, check, close, command, experiment, near, np
+from experiment import SOURCE, check, close, command, experiment, near, np, run_of
 from runs import Folder, popflow, run_all
 
 
@@ -64,8 +64,8 @@ def test_fine_tuning_has_a_short_first_stage():
     with Folder() as folder:
         pretrained = os.path.join(folder, "pretrained.h5")
         popflow(*command("scb-pretraining.cfg"), "-o", pretrained, folder=SOURCE, code=0)
-        tuned = experiment("scb-fine-tuning.cfg", "--init-from", pretrained, "--init-mix", 0.5)
-    scratch = experiment("scb-fine-tuning.cfg")
+        tuned = run_of("scb-fine-tuning.cfg", "--init-from", pretrained, "--init-mix", 0.5)
+    scratch = run_of("scb-fine-tuning.cfg", "--init-value", "stationary")
     close(tuned.attributes["transfer_correlation"], 1.064, 0.002)
     close(tuned.first("signal_V"), 0.5 * tuned.attributes["transfer_correlation"], 1e-12)
     close(tuned.event("stage2"), 9.49, 0.01)
@@ -101,8 +101,8 @@ def test_a_uniform_start_differs_by_order_1_over_N():
         pairs = {}
         for project in ("none", "attention"):
             options = ["--vocab-size", tokens, "--project", project, "--rtol", 1e-10]
-            uniform = experiment("scb-uniform-start.cfg", *options)
-            stationary = experiment("scb-uniform-start.cfg", *options, "--init-value", "stationary")
+            uniform = run_of("scb-uniform-start.cfg", *options, "--init-value", "uniform")
+            stationary = run_of("scb-uniform-start.cfg", *options)
             pairs[project] = {name: np.abs(uniform[name] - stationary[name])
                               for name in ("signal_V", "signal_A", "excess_loss")}
         check(0.3 < tokens * pairs["none"]["signal_V"].max() < 0.6, "without the projection")
@@ -116,11 +116,11 @@ def test_a_uniform_start_differs_by_order_1_over_N():
 def test_two_stages_of_sgd_end_nearer_to_Q_through_their_learning_rate():
     # Fixed seeds. Over seeds, errors of means are 1 to 5%, and differences are 5 errors or more.
     # The exception is distance_Q at the same rate, whose order of magnitude alone is checked.
-    plain = ["--schedule", "plain"]
-    with_l1 = experiment("scb-l1-sgd.cfg")
-    without = experiment("scb-l1-sgd.cfg", "--l1", 0)
-    fast = experiment("scb-l1-sgd.cfg", *plain, "--learning-rate", 0.1)
-    slow = experiment("scb-l1-sgd.cfg", *plain)
+    two, rate = ["--schedule", "two-stage"], ["--learning-rate", 0.0125]
+    with_l1 = run_of("scb-l1-sgd.cfg", *two, *rate)
+    without = run_of("scb-l1-sgd.cfg", *two, *rate, "--l1", 0)
+    fast = run_of("scb-l1-sgd.cfg", "--learning-rate", 0.1)
+    slow = run_of("scb-l1-sgd.cfg", *rate)
 
     def mean(run, name):
         return run[name][:, -1].mean()

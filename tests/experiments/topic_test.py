@@ -20,10 +20,14 @@ def test_value_training_ends_blockwise():
 
 def test_two_stages():
     run = experiment("topic-two-stages.cfg")
-    near(run.at("norm_value", 2000), 3.27, 5e-3)
-    near(run.at("norm_value", 5000), 3.28, 5e-3)
-    near(run.at("norm_key", 2e4), 0.12, 5e-3)
-    near(run.at("norm_key", 6.6e4), 0.73, 5e-3)
+
+    def at(name, time):  # between records, which are 2.5% apart
+        return np.interp(time, run["time"], run[name])
+
+    near(at("norm_value", 2000), 3.27, 5e-3)
+    near(at("norm_value", 5000), 3.28, 5e-3)
+    near(at("norm_key", 2e4), 0.12, 5e-3)
+    near(at("norm_key", 6.6e4), 0.73, 5e-3)
     near(run.last("norm_key"), 15.1, 5e-2)
     near(run.last("attention_same_word"), 3.54, 5e-3)
     near(run.last("attention_same_topic"), 3.54, 5e-3)
@@ -131,7 +135,7 @@ def check_means(run, expected):
 
 
 def test_sgd_on_documents_differs_from_the_flow_by_order_1_over_length():
-    run = experiment("topic-value-sgd.cfg")
+    run = experiment("topic-value-sgd.cfg", "--saves", 9)
     times = run["time"]
     check(run["value_same_word"].shape == (16, 9), run["value_same_word"].shape)
     exact = expected_means(times, 200, 2)
@@ -145,7 +149,7 @@ def test_sgd_on_documents_differs_from_the_flow_by_order_1_over_length():
     near(error, 2e-5, 1e-5)
 
     # Compare with the program's flow; the difference falls as 1/length.
-    flow = experiment("topic-value-sgd.cfg", "--mode", "flow")
+    flow = experiment("topic-value-sgd.cfg", "--mode", "flow", "--saves", 9)
     for name in KINDS:
         check(np.allclose(flow[name], expected_means(times, np.inf, 0)[name], atol=1e-8), name)
     near(flow.last("value_same_topic"), 0.1003, 5e-5)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <random>
+#include <sstream>
 
 #include "file/trajectory_file.hpp"
 #include "popflow/error.hpp"
@@ -74,6 +75,66 @@ with h5py.File(path, 'w', userblock_size=512) as f:
   std::vector<double> row(3);
   file.read_rows("A", {}, 1, 1, row.data());
   CHECK(row == std::vector<double>{21, 22, 23});
+}
+
+TEST_CASE("packed numbers are decoded by the CF conventions", "[file][fast]") {
+  if (!have_readers()) return;
+  const Scratch scratch;
+  const std::string path = scratch / "packed.nc";
+  write_with_python(path, R"(
+def add(name, values, kind, **attributes):
+    f[name] = np.array(values, kind)
+    f[name].attrs.update(attributes)
+with h5py.File(path, 'w') as f:
+    add('scaled', [0, 1, 3, -9], 'i2', scale_factor=.5, add_offset=10., _FillValue=np.int16(-9))
+    add('times', [[0, 1], [2, 3]], 'i4', scale_factor=np.array([.25]))
+    add('single', [1, 2], 'f4', add_offset=1)
+    add('bytes', [-1, -2, 3], 'i1', _Unsigned='true', _FillValue=np.int8(-2), scale_factor=2.)
+    add('signed', [255, 3], 'u1', _Unsigned='false')
+    add('missing', [1., 2., 3.], 'f8', missing_value=[2., 3.])
+    add('range', [1, 5, 9], 'i4', valid_range=[2, 8])
+    add('limits', [1, 5, 9], 'i4', valid_min=2, valid_max=8)
+    add('whole', [1, 2], 'i4', add_offset=3, _FillValue=np.int32(-1))
+    add('gap', [1, -1], 'i4', _FillValue=np.int32(-1))
+    add('plain', [1., 2.], 'f8', _FillValue=np.nan, units='1', scale_factor=1., add_offset=0.)
+    add('large', [1, 2**64 - 1], 'u8')
+    add('dates', [1, 2], 'i4', units='seconds since 2000-01-01')
+    add('durations', [1, 2], 'i8', dtype='timedelta64[ns]', units='seconds')
+    add('no_scale', [1, 2], 'i4', scale_factor=0.)
+    add('text_scale', [1, 2], 'i4', scale_factor='a half')
+    add('words', [1, 2], 'i1', _Unsigned='maybe')
+)");
+  const DataFile file(path);
+  const auto shown = [&](const std::string& name) {
+    std::ostringstream text;
+    for (const double value : file.read(name).values) text << value << ' ';
+    return text.str();
+  };
+  CHECK(shown("scaled") == "10 10.5 11.5 nan ");
+  CHECK(shown("times") == "0 0.25 0.5 0.75 ");
+  CHECK(shown("single") == "2 3 ");
+  CHECK(shown("bytes") == "510 nan 6 ");
+  CHECK(shown("signed") == "-1 3 ");
+  CHECK(shown("missing") == "1 nan nan ");
+  CHECK(shown("range") == "nan 5 nan ");
+  CHECK(shown("limits") == "nan 5 nan ");
+  CHECK(file.read("whole").integers == std::vector<std::int64_t>{4, 5});
+  CHECK(file.read("gap").integers.empty());
+  CHECK(shown("gap") == "1 nan ");
+  CHECK(shown("plain") == "1 2 ");
+  CHECK(file.read("large").values[1] == 18446744073709551615.0);
+  CHECK(file.read("large").integers.empty());
+  CHECK(file.read_slab("times", {1}) == std::vector<double>{0.5, 0.75});
+  double row[2];
+  file.read_rows("times", {}, 1, 1, row);
+  CHECK(row[1] == 0.75);
+  for (const auto& [name, part] :
+       std::vector<std::pair<std::string, std::string>>{{"dates", "seconds since"},
+                                                        {"durations", "timedelta64"},
+                                                        {"no_scale", "scale_factor"},
+                                                        {"text_scale", "scale_factor"},
+                                                        {"words", "_Unsigned"}})
+    CHECK_THROWS_WITH(file.read(name), Contains(part) && Contains("'" + name + "'"));
 }
 
 TEST_CASE("files that h5py wrote are read", "[file][fast]") {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "popflow/flow_driver.hpp"
+#include "steppers/flow_methods.hpp"
 #include "support/catch.hpp"
 #include "support/slopes.hpp"
 #include "support/toy_systems.hpp"
@@ -116,16 +117,16 @@ TEST_CASE("an event that must follow another is found only after it", "[fast][fl
     CHECK(events[2].event == 0);
     CHECK(events[2].time == Approx(0.53).margin(1e-12));
   }
-  SECTION("at once if the event function is not below zero then") {
+  SECTION("only once its function has been negative after the other") {
     const Toy toy =
         with_events({{"first", ""}, {"second", "", "first"}}, [](auto, double t, auto g) {
           g[0] = t - 0.5;
-          g[1] = 1;
+          g[1] = std::abs(t - 0.7) - 0.1;
         });
     const auto [events, statistics] = run(toy, 1);
     REQUIRE(events.size() == 2);
     CHECK(events[0].time == Approx(0.5).margin(1e-12));
-    CHECK(events[1].time == events[0].time);
+    CHECK(events[1].time == Approx(0.8).margin(1e-7));
   }
   SECTION("never if the other never happens") {
     const Toy toy = with_events({{"first", ""}, {"second", "", "first"}},
@@ -134,13 +135,27 @@ TEST_CASE("an event that must follow another is found only after it", "[fast][fl
   }
 }
 
-TEST_CASE("an event whose function is positive at the start happens at the start", "[fast][flow]") {
-  const Toy toy = with_events({{"always", ""}, {"exactly", ""}},
-                              [](auto x, double, auto g) { g[0] = 1, g[1] = x[0] - 1; });
-  const auto [events, statistics] = run(toy, 10);
-  REQUIRE(events.size() == 2);
-  CHECK(events[0].time == 0);
-  CHECK(events[1].time == 0);
+TEST_CASE("an event's function must be negative before it crosses zero upwards", "[fast][flow]") {
+  const Toy::Function functions = [](auto, double t, auto g) {
+    g[0] = 1;
+    g[1] = t;                        // 0 at the start, then positive
+    g[2] = t * (t - 0.5);            // 0 at the start, then negative
+    g[3] = std::abs(t - 0.5) - 0.2;  // positive at the start, negative from 0.3
+    g[4] = t - 0.4;
+    g[5] = std::max(t - 0.6, 0.0);  // clipped: never negative
+  };
+  const Toy toy = with_events(
+      {{"always", ""}, {"left", ""}, {"zero", ""}, {"again", ""}, {"once", ""}, {"clipped", ""}},
+      functions);
+  FlowDriver::Options options{.max_step = 0.05};
+  options.method = GENERATE("dopri5", "rk4", "euler");
+  if (options.method->name != "dopri5") options.dt = 0.01;
+  INFO(options.method->name);
+  const auto [events, statistics] = run(toy, 1, options);
+  REQUIRE(events.size() == 3);
+  CHECK((events[0].event == 4 && std::abs(events[0].time - 0.4) < 1e-7));
+  CHECK((events[1].event == 2 && std::abs(events[1].time - 0.5) < 1e-7));
+  CHECK((events[2].event == 3 && std::abs(events[2].time - 0.7) < 1e-7));
 }
 
 TEST_CASE("an event on the last step, and at the very end, is found", "[fast][flow]") {
@@ -158,8 +173,10 @@ TEST_CASE("an event on the last step, and at the very end, is found", "[fast][fl
 
 TEST_CASE("an event happens once", "[fast][flow]") {
   const Toy toy = with_events({{"up", ""}}, [](auto x, double, auto g) { g[0] = x[0] - 0.5; });
-  // The event function is positive at the start, and again from 5 pi/3.
-  CHECK(run(toy, 20).events.size() == 1);
+  // The event function is positive at the start, and becomes positive at 5 pi/3 and 11 pi/3.
+  const auto again = run(toy, 20).events;
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].time == Approx(5 * kPi / 3).margin(1e-7));
   const Toy later = with_events({{"up", ""}}, [](auto x, double, auto g) { g[0] = -x[0]; });
   const auto [events, statistics] = run(later, 20);
   REQUIRE(events.size() == 1);

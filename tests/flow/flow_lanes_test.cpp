@@ -14,6 +14,7 @@
 #include "steppers/flow_methods.hpp"
 #include "steppers/lane_stepper.hpp"
 #include "support/catch.hpp"
+#include "support/clock_system.hpp"
 #include "support/lane_flows.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/slopes.hpp"
@@ -185,7 +186,64 @@ TEST_CASE("a flow has the same bits alone and in lanes with others", "[fast][flo
     const auto alone = one.drivers();
     for (const double t : {2.0, 20.0}) alone[0]->advance(t);
     CHECK(numbers(*alone[0]) == numbers(*drivers[i]));
-    CHECK(alone[0]->resume_point().data.values() == drivers[i]->resume_point().data.values());
+    CHECK(alone[0]->statistics().evaluations == drivers[i]->statistics().evaluations);
+    CHECK(alone[0]->statistics().rejected == drivers[i]->statistics().rejected);
+    REQUIRE(alone[0]->events().size() == drivers[i]->events().size());
+    for (std::size_t event = 0; event < alone[0]->events().size(); ++event)
+      CHECK(alone[0]->events()[event].time == drivers[i]->events()[event].time);
+  }
+}
+
+TEST_CASE("records in lanes change no step, and have the same bits alone", "[fast][flow][lanes]") {
+  const std::string method = GENERATE(as<std::string>{}, "dopri5", "fehlberg78", "verner8");
+  INFO(method);
+  const std::vector<std::unique_ptr<const Markov>> systems = many(false);
+  const FlowDriver::Options options{.method = method};
+  std::vector<double> times(101);
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = 0.2 * static_cast<double>(i);
+  const auto targets = [&](std::size_t i) { return std::span(times).subspan(i); };
+
+  FlowLanes lanes = lanes_of(systems, options), ends = lanes_of(systems, options);
+  const auto drivers = lanes.drivers();
+  ends.advance(std::vector<double>(systems.size(), times.back()));
+  std::vector<std::vector<double>> recorded(systems.size());
+  for (std::size_t save = 0; save < times.size(); ++save) {
+    lanes.advance(std::vector<std::span<const double>>(systems.size(), targets(save)));
+    for (std::size_t i = 0; i < systems.size(); ++i) {
+      REQUIRE(drivers[i]->advance(targets(save)).kind == Outcome::Kind::reached);
+      CHECK(drivers[i]->time() == times[save]);
+      recorded[i].push_back(drivers[i]->state()[0]);
+    }
+  }
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    CHECK(numbers(*drivers[i]) == numbers(*ends.drivers()[i]));
+    CHECK(drivers[i]->statistics().accepted == ends.drivers()[i]->statistics().accepted);
+  }
+
+  for (const std::size_t i : {0, 5, 17}) {
+    Workers workers(1);
+    FlowDriver scalar(*systems[i], workers, options);
+    auto alone = std::move(FlowLanes({{systems[i].get(), options}}, {}).drivers()[0]);
+    std::int64_t steps = 0;
+    for (std::size_t save = 0; save < times.size(); ++save) {
+      alone->advance(targets(save));
+      CHECK(alone->state()[0] == recorded[i][save]);
+      scalar.advance(targets(save));
+      CHECK(std::abs(scalar.state()[0] - recorded[i][save]) < 1e-7);
+      steps += alone->interval().number;
+      if (save % 7 != 3) continue;
+      // Continues from a checkpoint, with the records since.
+      const ResumePoint point = alone->resume_point();
+      auto resumed = std::move(FlowLanes({{systems[i].get(), options}}, {}).drivers()[0]);
+      resumed->restore(*point.x, *point.regime, point.t, point.data);
+      for (std::size_t again = save + 1 - point.targets_after; again <= save; ++again)
+        resumed->advance(targets(again));
+      CHECK(numbers(*resumed) == numbers(*alone));
+      CHECK(resumed->interval().number == alone->interval().number);
+      alone = std::move(resumed);
+    }
+    CHECK(numbers(*alone) == numbers(*drivers[i]));
+    CHECK(steps == alone->statistics().accepted);
   }
 }
 
@@ -333,14 +391,12 @@ TEST_CASE("dense output in lanes is as accurate as the step", "[fast][flow][lane
 
 TEST_CASE("steps in lanes too long for dense output are divided", "[fast][flow][lanes]") {
   const Decay system;
-  for (const char* name : {"fehlberg78", "verner8"}) {
-    const Tolerance tolerance(system.shape().blocks, 0, 1e-11);
-    const auto within = step_in_lane(flow_method(name), system, tolerance, 3);
-    // Compares with shorter steps of the method, which are divided further until the tolerance
-    // bounds their error.
-    for (const double part : {0.1, 0.5, 0.9})
-      CHECK(within->at(part)[0] == Approx(std::exp(-part * 3)).epsilon(0).margin(1e-9));
-  }
+  const Tolerance tolerance(system.shape().blocks, 0, 1e-11);
+  const auto within = step_in_lane(flow_method("fehlberg78"), system, tolerance, 3);
+  // Compares with shorter steps of the method, which are divided further until the tolerance bounds
+  // their error.
+  for (const double part : {0.1, 0.5, 0.9})
+    CHECK(within->at(part)[0] == Approx(std::exp(-part * 3)).epsilon(0).margin(1e-9));
 }
 
 TEST_CASE("the interpolant of Dormand and Prince's method has the bits of odeint's",
@@ -442,5 +498,26 @@ TEST_CASE("lanes find the extremum that is prominent enough", "[fast][flow][lane
     const double minimum = turn + (i == 0 ? 3 : 1) * M_PI;
     CHECK(drivers[i]->events()[0].time == Approx(minimum).epsilon(1e-7));
     CHECK(alone.events()[0].time == Approx(minimum).epsilon(1e-7));
+  }
+}
+
+TEST_CASE("in lanes, functions must be negative before they cross zero upwards",
+          "[fast][flow][lanes]") {
+  const popflow::test::Clock clock(true);
+  FlowLanes lanes({{&clock, {.max_step = 0.05}}, {&clock, {.max_step = 0.07}}}, {});
+  const auto drivers = lanes.drivers();
+  // Several targets: lanes are loaded again between fall and rise.
+  for (const double target : {0.2, 0.4, 0.6, 1.0}) lanes.advance(std::vector(2, target));
+  for (const auto& driver : drivers) {
+    const auto& events = driver->events();
+    REQUIRE(events.size() == 5);
+    for (const FoundEvent& event : events)
+      CHECK(event.time == Approx(clock.kCrossings[event.event]).margin(1e-7));
+    for (std::size_t item = 0; item < 6; ++item) {
+      if (item == 1)
+        CHECK(std::isnan(driver->passages()[item]));
+      else
+        CHECK(driver->passages()[item] == Approx(clock.kCrossings[item]).margin(1e-7));
+    }
   }
 }

@@ -59,6 +59,15 @@ DriverData replaced(const DriverData& data, const std::string& name, std::vector
   return data.with(std::move(values));
 }
 
+/// Gives access to the driver's data after its last step. resume_point() has those before the first
+/// step that the end has shortened.
+template <DriverData (FlowDriver::*data)() const>
+struct Access {
+  friend DriverData data_now(const FlowDriver& driver) { return (driver.*data)(); }
+};
+template struct Access<&FlowDriver::data>;
+DriverData data_now(const FlowDriver& driver);
+
 /// FlowDriver's own dopri5 steps with prescribed errors. The first entry's slope is nonzero in the
 /// sixth stage only, so that the error is a single product. The second entry's slope is nonzero in
 /// the second stage only. This stage has weight zero in the solution and in the error, so the third
@@ -113,12 +122,12 @@ class DrivenFlow {
 
  private:
   [[nodiscard]] LanePace::Flow now() const {
-    const ResumePoint point = driver_->resume_point();
+    const DriverData data = data_now(*driver_);
     LanePace::Flow flow = from_;
-    flow.control.at.t = point.t;
-    flow.control.at.remainder = from_.control.jumps ? point.data.number("beside_t") : 0;
-    flow.control.length = point.data.number("dt");
-    flow.control.bounds.cautious_since = point.data.number("cautious_since");
+    flow.control.at.t = driver_->time();
+    flow.control.at.remainder = from_.control.jumps ? data.number("beside_t") : 0;
+    flow.control.length = data.number("dt");
+    flow.control.bounds.cautious_since = data.number("cautious_since");
     flow.interval = driver_->interval();
     flow.accepted = driver_->statistics().accepted;
     flow.rejected = driver_->statistics().rejected;

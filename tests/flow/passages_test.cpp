@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "popflow/flow_driver.hpp"
+#include "steppers/flow_methods.hpp"
 #include "support/catch.hpp"
 #include "support/slopes.hpp"
 #include "support/toy_systems.hpp"
@@ -63,9 +64,7 @@ TEST_CASE("first-passage times are accurate to the tolerance for steps of any le
   CHECK(log_log_slope(steps, errors) > 3.7);
 }
 
-TEST_CASE(
-    "items beyond their level at the start pass at once, and unreachable levels are never passed",
-    "[fast][flow]") {
+TEST_CASE("levels below the start, and unreachable ones, are never passed", "[fast][flow]") {
   Toy toy = relaxations();
   toy.start[3] = 10;
   toy.passage_functions = [](auto x, double, auto values) {
@@ -74,7 +73,7 @@ TEST_CASE(
     values[6] = x[6] * rate(6) - 2;
   };
   const auto times = passages(toy, 4, {});
-  CHECK(times[3] == 0);
+  CHECK(std::isnan(times[3]));
   CHECK(std::isnan(times[5]));
   CHECK(std::isnan(times[6]));
 }
@@ -96,6 +95,26 @@ TEST_CASE("an item whose function reaches zero and stays there passes when it re
   CHECK(times[0] == Approx(4).epsilon(1e-12));
   CHECK(times[1] == Approx(3).epsilon(1e-12));
   CHECK(times[2] == Approx(10).epsilon(1e-12));
+}
+
+TEST_CASE("an item's function must be negative before it crosses zero upwards", "[fast][flow]") {
+  FlowDriver::Options options{.max_step = 0.05};
+  options.method = GENERATE("dopri5", "verner8", "euler");
+  if (options.method->name == "euler") options.dt = 0.01;
+  INFO(options.method->name);
+  Toy toy = one(0, [](double, double) { return 1; });
+  toy.items = 4;
+  toy.passage_functions = [](auto, double t, auto values) {
+    values[0] = t;              // 0 at the start, then positive
+    values[1] = t * (t - 0.5);  // 0 at the start, then negative
+    values[2] = std::abs(t - 0.5) - 0.2;
+    values[3] = t - 0.4;
+  };
+  const auto times = passages(toy, 1, options);
+  CHECK(std::isnan(times[0]));
+  CHECK(times[1] == Approx(0.5).margin(1e-7));
+  CHECK(times[2] == Approx(0.7).margin(1e-7));
+  CHECK(times[3] == Approx(0.4).margin(1e-7));
 }
 
 TEST_CASE("passages do not change the trajectory", "[fast][flow]") {

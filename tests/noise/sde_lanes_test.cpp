@@ -6,6 +6,7 @@
 
 #include "noise/normals.hpp"
 #include "support/catch.hpp"
+#include "support/clock_system.hpp"
 #include "support/markov_fixture.hpp"
 #include "support/monte_carlo.hpp"
 
@@ -213,4 +214,23 @@ TEST_CASE("lanes are refused for runs that they do not support", "[fast][noise][
   options = {};
   options.coarsen = 2;
   CHECK_FALSE(has_noisy_lanes(system, options));
+}
+
+TEST_CASE("in noisy lanes, functions must be negative before they cross zero upwards",
+          "[fast][noise][lanes]") {
+  const popflow::test::Clock clock(false);
+  const SdeDriver::Options options = options_with(0.05, 0.01);
+  REQUIRE(has_noisy_lanes(clock, options));
+  const auto drivers = lanes(clock, options, first_runs(2));
+  SdeDriver alone(clock, pool(), options);
+  for (const double target : {0.2, 0.4, 0.6, 1.0}) {
+    for (const auto& driver : drivers) driver->advance(target);
+    alone.advance(target);
+  }
+  for (const Driver* driver : {drivers[0].get(), drivers[1].get(), static_cast<Driver*>(&alone)}) {
+    const auto& events = driver->events();
+    REQUIRE(events.size() == 5);
+    for (const FoundEvent& event : events)
+      CHECK(event.time == Approx(clock.kCrossings[event.event]).margin(0.0051));
+  }
 }

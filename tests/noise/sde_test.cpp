@@ -183,8 +183,8 @@ TEST_CASE("impossible settings are refused with the names of their options", "[f
     return std::string("nothing");
   };
   using Catch::Contains;
-  CHECK_THAT(said({.method = "rubbish"}), Contains("--method is rubbish"));
-  CHECK_THAT(said({.noise = "white"}), Contains("--noise is white"));
+  CHECK_THROWS_WITH(SdeDriver::Options{.method = "rubbish"}, Contains("--method is rubbish"));
+  CHECK_THROWS_WITH(SdeDriver::Options{.noise = "white"}, Contains("--noise is white"));
   CHECK_THAT(said({.dt = 0}), Contains("--dt is 0; it must be positive"));
   CHECK_THAT(said({.dt = std::nan("")}), Contains("--dt is nan"));
   CHECK_THAT(said({.learning_rate = -1}), Contains("--learning-rate is -1"));

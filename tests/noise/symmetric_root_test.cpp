@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "noise/lane_step.hpp"
 #include "popflow/random.hpp"
 #include "support/catch.hpp"

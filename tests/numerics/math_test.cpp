@@ -72,19 +72,23 @@ const std::vector<Function>& functions() {
       {"log", [](double x) { return math::log(x); }, [](const Exact& x) { return Exact(log(x)); },
        kLeast, kLargest, 1},
       {"log1p", [](double x) { return math::log1p(x); },
-       [](const Exact& x) { return Exact(log1p(x)); }, std::nextafter(-1, 0), 1e300, 1},
+       [](const Exact& x) { return Exact(log1p(x)); }, std::nextafter(-1, 0), kLargest, 1},
       {"tanh", [](double x) { return math::tanh(x); },
        [](const Exact& x) { return Exact(tanh(x)); }, -25, 25, 1},
       {"erf", [](double x) { return math::erf(x); }, [](const Exact& x) { return Exact(erf(x)); },
        -7, 7, 1},
       {"erfc", [](double x) { return math::erfc(x); },
-       [](const Exact& x) { return Exact(erfc(x)); }, -7, 26.5, 3},
+       [](const Exact& x) { return Exact(erfc(x)); }, -7, 26.5, 4},
       {"sinh", [](double x) { return math::sinh(x); },
        [](const Exact& x) { return Exact(sinh(x)); }, -710, 710, 3},
       {"cosh", [](double x) { return math::cosh(x); },
        [](const Exact& x) { return Exact(cosh(x)); }, -710, 710, 3},
       {"asinh", [](double x) { return math::asinh(x); },
-       [](const Exact& x) { return Exact(asinh(x)); }, -1e300, 1e300, 3}};
+       [](const Exact& x) { return Exact(asinh(x)); }, -1e300, 1e300, 2},
+      {"logistic", [](double x) { return math::logistic(x); },
+       [](const Exact& x) { return Exact(1 / (1 + exp(-x))); }, -700, 700, 3},
+      {"softplus", [](double x) { return math::softplus(x); },
+       [](const Exact& x) { return Exact(log1p(exp(x))); }, -700, 700, 2}};
   return all;
 }
 

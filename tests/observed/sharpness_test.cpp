@@ -4,10 +4,12 @@
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <cmath>
+#include <iostream>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "numerics/directional_step.hpp"
 #include "numerics/largest_eigenvalue.hpp"
 #include "observed/sharpness.hpp"
 #include "popflow/error.hpp"
@@ -103,6 +105,45 @@ Growth growth(const UpdateRule& rule, double curvature, double rate) {
 }
 
 }  // namespace
+
+TEST_CASE("Central differences along a vector err by less than 1e-8 of the derivative",
+          "[fast][observed]") {
+  double worst = 0;
+  int tested = 0;
+  for (const Example& example : examples()) {
+    const Built built(example);
+    const System& system = *built.system;
+    const std::size_t size = system.shape().state_size();
+    const Capability<Jacobian> jacobian = system.capabilities().jacobian;
+    if (!jacobian || size > 400) continue;
+    const State x = moved_start(built);
+    const StateView here = built.view(x);
+    State v(size), moved(size), plus(size), minus(size);
+    RandomStream random(9, Purpose::test);
+    for (double& entry : v) entry = random.normal();
+    const double length = directional_step(system.shape().blocks, x, v);
+    for (std::size_t i = 0; i < size; ++i) moved[i] = x[i] + length * v[i];
+    system.rhs({moved, here.regime}, 0, plus);
+    for (std::size_t i = 0; i < size; ++i) moved[i] = x[i] - length * v[i];
+    system.rhs({moved, here.regime}, 0, minus);
+    const auto n = static_cast<Eigen::Index>(size);
+    Eigen::MatrixXd j(n, n);
+    std::vector<double> by_time(size);
+    jacobian->jacobian(here, 0, j, by_time);
+    const Eigen::VectorXd exact = j * Eigen::Map<const Eigen::VectorXd>(v.data(), n);
+    const Eigen::VectorXd found = (Eigen::Map<const Eigen::VectorXd>(plus.data(), n) -
+                                   Eigen::Map<const Eigen::VectorXd>(minus.data(), n)) /
+                                  (2 * length);
+    if (!(exact.norm() > 0) || !exact.allFinite()) continue;
+    const double error = (found - exact).norm() / exact.norm();
+    INFO(example.text() << ": " << error);
+    CHECK(error <= 1e-8);
+    worst = std::max(worst, error);
+    ++tested;
+  }
+  std::cout << "central differences: " << worst << " over " << tested << " examples\n";
+  CHECK(tested > 20);
+}
 
 TEST_CASE("The Lanczos method finds the largest eigenvalue of a matrix", "[fast][numerics]") {
   RandomStream random(1, Purpose::test);

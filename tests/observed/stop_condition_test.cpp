@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "flow/watched.hpp"
 #include "observed/observed_info.hpp"
 #include "observed/stop_condition.hpp"
 #include "options/methods.hpp"
@@ -15,7 +16,6 @@
 #include "popflow/sgd_driver.hpp"
 #include "support/catch.hpp"
 #include "support/make_system.hpp"
-#include "watched.hpp"
 
 namespace popflow::test {
 namespace {

@@ -43,7 +43,7 @@ TEST_CASE("help and version", "[fast][cli]") {
   CHECK(shown({"--version"}) == "popflow " + std::string(version) + "\n");
   const std::string help = shown({"--help"});
   for (const char* command : {"systems", "run", "compare", "verify", "info", "resume", "merge"}) {
-    CHECK_THAT(help, Contains(std::string("popflow ") + command));
+    CHECK_THAT(help, Contains(std::string("  ") + command + " "));
     CHECK_THAT(shown({command, "--help"}), StartsWith(std::string("popflow ") + command));
   }
   CHECK_THAT(shown({"run", "--help"}), Contains("--t-end X") && !Contains("--vocab-size"));

@@ -45,10 +45,10 @@ TEST_CASE("save times are logarithmic by default only if the end is far beyond t
           "[fast][plan]") {
   const auto settled = [](std::vector<std::pair<std::string, std::string>> given, double end,
                           double first_stage) {
-    Parameters parameters = options(given);
-    settle_spacing(parameters, end, first_stage);
-    CHECK(parameters.word("save-spacing") != "auto");
-    return make_schedule(parameters, end, 0);
+    Times asked = options(given);
+    settle_spacing(asked, end, first_stage);
+    CHECK(asked.spacing != "auto");
+    return make_schedule(asked, end, 0);
   };
   const Schedule spaced = settled({{"saves", "5"}}, 1000, 10);
   const Schedule expected = {0, 0.1, 2.15443469003, 46.4158883361, 1000};

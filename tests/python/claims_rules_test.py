@@ -23,6 +23,21 @@ def test_each_claim_has_a_verdict_or_a_reason(number, rule):
         assert kept[rule]["form"] == kept["sgd"]["form"], "the rules are compared by one form"
 
 
+def test_a_cell_names_three_conditions_at_most():
+    """These are the conditions with the rarest verdicts."""
+    def said(holds, fails, undecided=()):
+        named = {"holds": holds, "does not hold": fails, "undecided": undecided}
+        return rules.sentences({words: [f"N = {n}" for n in of]
+                                for words, of in named.items() if of})
+
+    assert said(range(8), [8, 9]) == "Holds in 8 of 10 conditions. Not: N = 8; N = 9."
+    assert said(range(8), []) == "Holds"
+    assert said([6, 7], [8]) == "Holds: N = 6; N = 7. Not: N = 8."
+    assert said(range(8), [8, 9], [10]) == \
+        "Holds in 8 of 11 conditions. Not: N = 8; N = 9. Undecided: N = 10."
+    assert rules.sentences({}) == "No number decides"
+
+
 def test_the_table_is_on_the_page():
     text = rules.PLACE.read_text()
     assert rules.page(text) == text, "python3 -m claims.rules --page makes it anew"

@@ -65,6 +65,39 @@ def test_the_sde_has_the_noise_of_independent_draws():
     assert np.array_equal(popflow.run(epochs, **words).w, popflow.run(replaced, **words).w)
 
 
+def of_normal_data():
+    m = Model("estimated", "a scalar on normal data")
+    w = m.weights("w", 3.0, "weight")
+    x = m.data(normal(1))
+    m.loss((w - x[0]) ** 2 / 2 * (1 + w * w))
+    return m
+
+
+def by_equations():
+    m = Model("given", "a number with noise")
+    x = m.weights("x", 1.0, "place")
+    m.rate(x, -x)
+    m.noise(factor=[[1.0]])
+    return m
+
+
+@pytest.mark.parametrize("model, said, depends", [
+    (in_epochs, "exact: the covariance of a sample is a sum over the finite data", False),
+    (of_normal_data, "estimated from sampled gradients (--noise-samples)", True),
+    (by_equations, "given by the model's equations", False)])
+def test_info_says_whether_the_noise_is_exact(model, said, depends, tmp_path):
+    """Only estimated noise depends on --noise-samples."""
+    system = model().build()
+    runs = [popflow.run(system, mode="sde", learning_rate=0.1, t_end=0.5, saves=3,
+                        noise_samples=samples, output=tmp_path / f"{samples}.h5")
+            for samples in (4, 8)]
+    page = popflow.executable.ask("info", str(tmp_path / "4.h5"))
+    row, = [line for line in page.splitlines() if line.strip().startswith("noise of a sample")]
+    assert row.endswith(said)
+    numbers = [np.ravel(run.w if model is not by_equations else run.x)[-1] for run in runs]
+    assert (numbers[0] != numbers[1]) == depends
+
+
 def test_noise_by_equations_moves_the_sde():
     m = Model("noisy", "two numbers with one source of noise")
     x = m.weights("x", [1.0, 0.5], "places")
@@ -186,9 +219,23 @@ def test_a_preconditioner_and_a_projection_hold_for_flow_samples_and_noise():
     assert np.allclose(np.concatenate([run.w.values[-1], run.b.values[-1]]), exact, rtol=1e-8)
     noisy = popflow.run(system, mode="sde", learning_rate=0.1, batch_size=2, t_end=1)
     assert np.allclose(noisy.b.sum("b_index"), 0.5, atol=1e-12)
-    isotropic = popflow.run(system, mode="sde", noise="isotropic", learning_rate=0.1, batch_size=2,
+    for noise in "isotropic", "diagonal":
+        other = popflow.run(system, mode="sde", noise=noise, learning_rate=0.1, batch_size=2,
                             t_end=1)
-    assert np.allclose(isotropic.b.sum("b_index"), 0.5, atol=1e-12)
+        assert np.ptp(other.b.values) > 1e-3
+        assert np.allclose(other.b.sum("b_index"), 0.5, atol=1e-12)
+
+
+def test_functions_of_events_must_be_negative_before_they_rise_through_zero():
+    m = Model("clock", "t")
+    x = m.weights("x", 0.0, "time")
+    m.rate(x, 1.0 + 0 * x)
+    m.event("zero", x * (x - 0.5), "0 at the start, then negative")
+    m.event("again", np.abs(x - 0.5) - 0.2, "positive at the start, negative from 0.3")
+    m.event("left", x, "0 at the start, then positive")
+    times = popflow.run(m.build(check=False), t_end=1, show=False).time_of
+    assert np.allclose([times["zero"], times["again"]], [0.5, 0.7], atol=1e-6)
+    assert np.isnan(times["left"])
 
 
 def test_finite_and_normal_data_together_have_an_exact_mean():
@@ -393,7 +440,7 @@ def test_means_without_an_exact_form_are_refused_with_the_reason():
         m.observable("value", m.mean(take(w, x)), "value")
         m.build()
 
-    with pytest.raises(ModelError, match="no polynomial of the data.*quadrature"):
+    with pytest.raises(ModelError, match="tanh of the data.*quadrature"):
         made(lambda w, x: np.tanh(w @ x))
     with pytest.raises(ModelError, match="depends on no data"):
         made(lambda w, x: w.sum())

@@ -9,16 +9,18 @@ from model_support import need_casadi
 
 need_casadi()
 
+from model_derivatives_test import RULES  # noqa: E402
+
 import popflow  # noqa: E402
 from popflow.model import (  # noqa: E402
     Model,
     cross_entropy,
     finite,
-    generating,
     logsumexp,
     normal,
     where,
 )
+from popflow.model.emit import generating  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 random = np.random.default_rng(3)
@@ -141,3 +143,24 @@ def test_continuous_data_are_sampled_in_batches():
     runs = popflow.run(system, mode="sgd", learning_rate=0.01, batch_size=20, runs=2, t_end=1,
                        seed=1)
     assert float(runs.loss.isel(time=-1).mean()) < float(runs.loss.isel(time=0).mean()) / 3
+
+
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_compiled_code_has_the_derivatives_of_the_rules(most, monkeypatch):
+    monkeypatch.setattr(generating, "MOST_DERIVED", 0)
+    for limit in ("MOST_UNROLLED", "MOST_UNROLLED_WITHOUT_LANES"):
+        monkeypatch.setattr(generating, limit, most)
+    m = Model(f"rules-{most}", "every rule")
+    x = m.data(finite([[1.0]]))
+    total, expected = 0.0, []
+    for number, (formula, at, gradient) in enumerate(RULES.values()):
+        w = m.weights(f"w{number}", np.array(at, dtype=float), "weights")
+        total = total + formula(w) * x[0]
+        expected.append(np.array(gradient, dtype=float))
+    m.loss(total)
+    system = m.build(check=False)
+    assert in_matrices(system) == (most == 0)
+    rate, _ = values(system, [], m.entries)
+    for name, part, right in zip(RULES, np.split(rate, np.cumsum([one.size for one in expected])),
+                                 expected):
+        assert np.allclose(-part, right, rtol=1e-7, atol=1e-12), (name, part, right)

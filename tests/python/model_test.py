@@ -199,6 +199,21 @@ def test_arrays_of_the_problem_are_stored_and_can_be_replaced(tmp_path):
         popflow.run(system, problem={"outputs": other[:5]}, output=tmp_path / "c.h5")
 
 
+def test_labels_of_a_problem_file_must_be_places():
+    m = Model("labels", "classification of a stored set")
+    W = m.weights("W", np.zeros((3, 2)), "weights")
+    x, y = m.data(finite(m.array("inputs", np.eye(2), "inputs"),
+                         m.array("labels", [[5, 0], [6, 2]], "labels", axes=["example", "two"])))
+    m.loss(cross_entropy(W @ x, y[1]))
+    m.end = 1
+    system = m.build(check=False)
+    popflow.run(system, problem={"labels": np.array([[9.5, 2.0], [6, 1]])})
+    for wrong in (3.0, -1.0, 0.5):
+        with pytest.raises(popflow.Error, match=f"sample 1 in the array labels is {wrong:g}; it "
+                                                "must be a whole number from 0 to 2"):
+            popflow.run(system, problem={"labels": np.array([[0, 0], [0, wrong]])})
+
+
 def test_equal_models_share_a_library_and_files_record_the_source(tmp_path):
     first, again = scalar().build(), scalar().build()
     assert first.path == again.path and first.hash == again.hash
@@ -221,5 +236,6 @@ def test_a_message_names_a_missing_compiler(monkeypatch):
         scalar().build()
     monkeypatch.delenv("POPFLOW_CXX")
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("popflow.model.compilers.zig_program", lambda: None)
     with pytest.raises(ModelError, match="apt-get install g"):
         scalar().build()

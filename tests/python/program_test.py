@@ -3,8 +3,6 @@
 
 import inspect
 import json
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -186,16 +184,14 @@ def test_an_interrupt_ends_the_program(stand_in, tmp_path, monkeypatch):
         executable.work(["run"], tmp_path / "x.h5")
 
 
-def test_the_packages_script_runs_the_program(stand_in, monkeypatch):
-    path = stand_in("import os; print(os.environ['POPFLOW_PYTHON'], *sys.argv[1:])")
-    monkeypatch.setattr(executable, "own", lambda: str(path))
-    monkeypatch.delenv("POPFLOW_PYTHON", raising=False)
-    read, write = os.pipe()
-    if (child := os.fork()) == 0:
-        os.dup2(write, 1)
-        sys.argv = ["popflow", "systems", "toy"]
-        executable.main()
-    os.close(write)
-    with os.fdopen(read) as out:
-        assert out.read() == f"{sys.executable} systems toy\n"
-    assert os.waitpid(child, 0)[1] == 0 and path.exists()
+@pytest.mark.parametrize("package", ["lib/python3.12/site-packages", "lib/python3/dist-packages",
+                                     "share/popflow/python", ""])
+def test_an_installed_package_finds_the_program_of_its_prefix(tmp_path, monkeypatch, package):
+    prefix = tmp_path / "pre fix"
+    (prefix / "bin").mkdir(parents=True)
+    monkeypatch.setattr(executable, "__file__",
+                        str(prefix / package / "popflow" / "executable.py"))
+    (prefix / "bin" / "popflow").write_text("#!/bin/sh\n")  # a script is not the program
+    assert executable.own() is None
+    (prefix / "bin" / "popflow").write_bytes(b"\x7fELF")
+    assert executable.own() == str(prefix / "bin" / "popflow")

@@ -1,8 +1,10 @@
 # label: slow
 """Runs, comparisons and sweeps by the program, as xarray objects."""
 
+import copy
 import inspect
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -121,6 +123,10 @@ def test_a_sweep():
     assert basins.e0.values.tolist() == [0.1, 0.7, 1.3]
     assert basins.popflow.words("outcome").sel(e0=0.1, w0=0.5, bias="optimal") == "global"
     assert basins.popflow.words("status")[0, 0, 0] == "complete"
+    assert basins.outcome.attrs["units"].startswith("0 undecided, 1 global, 2 local")
+    plain = xarray.open_dataset(basins.attrs["path"], engine="h5netcdf").popflow.decode()
+    assert plain.outcome.sel(e0=0.1, w0=0.5, bias="optimal") == "global"
+    assert plain.outcome.attrs["units"] == "1"
     assert list(basins.popflow.words("bias").values) == list(basins["bias"].values)
     alone = popflow.run("markov", e0=0.7, w0=-1.5, bias="free", saves=1, kernel="lanes")
     cell = basins.sel(e0=0.7, w0=-1.5, bias="free")
@@ -128,6 +134,9 @@ def test_a_sweep():
     assert basins.time_of.loss_settled.dims == ("e0", "w0", "bias")
     together = popflow.sweep("markov", {"chain": {"p": [0.1, 0.2], "q": [0.3, 0.5]}})
     assert together.p.dims == ("chain",) and together.q[1] == 0.5
+    words = popflow.sweep("markov", {"kind": {"bias": ["free", "optimal"], "w0": [0, 0.1]}},
+                          t_end=1)
+    assert words.bias.values.tolist() == ["free", "optimal"]
     for parameter, values in (("w0", range(-1, 2)), ("problem_seed", range(2, 9, 3))):
         ranged = popflow.sweep("scb" if parameter == "problem_seed" else "markov",
                                {parameter: values}, t_end=1)
@@ -314,3 +323,37 @@ def test_a_plan(folder):
         popflow.plan("markov", command="sweep")
     with pytest.raises(AttributeError, match="no system nothing; there are: scb"):
         popflow.systems.nothing
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: popflow.sweep("markov", over={"w0": [-1, 1]}, t_end=1, output=path),
+    lambda path: popflow.compare("markov", rungs=["flow", "sgd"], runs=4, t_end=1, output=path)])
+def test_sweeps_and_comparisons_are_datasets(folder, make):
+    result = make(folder / "result.h5")
+    assert isinstance(result, xarray.Dataset) and type(result.dataset) is xarray.Dataset
+    # Results print in their own form; copies do so as well, and derived data as xarray's.
+    for one in (popflow.open(folder / "result.h5"), pickle.loads(pickle.dumps(result)),
+                result.load(), copy.copy(result), copy.deepcopy(result)):
+        assert one.identical(result) and type(one) is type(result)
+    assert "\n".join([*repr(one).splitlines()[:2]]) not in repr(result.dataset)
+    assert type(result.isel({next(iter(result.sizes)): 0})) is xarray.Dataset
+    # Functions and operators of xarray and NumPy take results.
+    assert xarray.concat([result, result], "twice").sizes["twice"] == 2
+    assert xarray.merge([result, xarray.Dataset({"mine": 1})]).mine == 1
+    assert (result - result).equals(0 * result) and (1 + result).equals(result + 1)
+    assert np.abs(result.loss_mean if "loss_mean" in result else result.loss).min() > 0
+    assert set(result) == set(result.data_vars) and len(result) == len(result.data_vars)
+    result.to_netcdf(folder / "again.nc", engine="h5netcdf")
+    with xarray.open_dataset(folder / "again.nc", engine="h5netcdf") as again:
+        assert set(again.variables) == set(result.variables)
+    # Changes reach the dataset, and only what xarray allows.
+    result["mine"] = 1
+    result.attrs = {**result.attrs, "mine": 2}
+    assert result.dataset.mine == 1 and result.dataset.attrs["mine"] == 2
+    del result["mine"]
+    with pytest.raises(AttributeError, match="cannot set attribute"):
+        result.mine = 1
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        result.nothing  # noqa: B018
+    with result as same:
+        assert same is result

@@ -11,6 +11,7 @@ import xarray
 import popflow
 from popflow.figure.declared import panels_of
 from popflow.figure.flat import flat
+from popflow.figure.rungs import pairs, verdict_of_means
 from popflow.figure.runs import early
 from popflow.figure.scales import own_ticks
 from popflow.figure.style import DASHES, curve
@@ -211,6 +212,26 @@ def test_a_topic_models_matrix_stands_beside_its_topics(folder, options, field, 
         assert np.allclose(np.diag(learned), last.value_same_word)
 
 
+def test_maps_of_quantities_with_one_meaning_have_different_titles(folder):
+    maps = popflow.sweep("topic", over={"topics_per_document": [2, 4], "l2": [1e-4, 1e-2]},
+                         topics=6, words_per_topic=2, t_end=100, output=folder / "maps.h5",
+                         show=False)
+    figure = popflow.figure(maps, observable=["attention_same_topic", "attention_same_word"])
+    same_topic, same_word = (title for title in titles(figure) if title)
+    assert "another word of its topic" in same_topic.replace("\n", " ")
+    assert "the same word" in same_word.replace("\n", " ")
+
+
+def test_an_undecided_difference_that_is_no_chance_is_said_to_differ(compared):
+    changed = compared.dataset.copy(deep=True)
+    pair = [name for name, *_ in pairs(changed)][0]
+    words = changed.loss_verdict.attrs["flag_meanings"].split()
+    changed["loss_verdict"][:] = words.index("undecided")
+    for p_value, word in ((0.5, "undecided"), (0.001, "differ, perhaps within the margin")):
+        changed["loss_p_value"][pair] = p_value
+        assert verdict_of_means(changed, "loss", pair) == word
+
+
 def test_a_large_topic_model_shows_its_first_topics(folder):
     run = popflow.run("topic", topics=50, words_per_topic=100, train="value", saves=3,
                       output=folder / "large.h5", show=False)
@@ -248,14 +269,14 @@ def test_learned_and_true_matrices_share_a_colour_scale(folder):
         popflow.figure(run, observable="A-P,Q")
 
 
-def test_a_thousand_positions_are_averaged_in_blocks():
+def test_of_a_thousand_positions_the_largest_entry_of_each_block_is_shown():
     from popflow.figure.fields import MOST_ROWS, aggregated
 
     cells = np.random.default_rng(1).random((1000, 7))
     shown = aggregated(cells)
     assert shown.shape == (112, 7) and shown.shape[0] <= MOST_ROWS
-    assert np.allclose(shown[0], cells[:9].mean(axis=0))
-    assert np.allclose(shown[-1], cells[999:].mean(axis=0))
+    assert np.array_equal(shown[0], cells[:9].max(axis=0))
+    assert np.array_equal(shown[-1], cells[999:].max(axis=0))
     assert aggregated(cells[:120]) is not None and aggregated(cells[:120]).shape == (120, 7)
 
 
@@ -360,8 +381,8 @@ def test_means_of_runs_have_error_bars(folder):
 def test_events_are_explained_in_the_order_of_their_times(stages):
     told = [text.split(", $t$")[0] for text in keys(popflow.figure(stages, observable="loss"))
             if "$t$" in text]
-    happened = sorted((float(time), name.replace("_", " ")) for name, time in stages.time_of.items()
-                      if np.isfinite(time))
+    happened = sorted((float(time), name.replace("_", " ").replace("stage2", "stage 2"))
+                      for name, time in stages.time_of.items() if np.isfinite(time))
     assert sorted(told) == sorted(name for _, name in happened)
     times = dict((name, time) for time, name in happened)
     assert [times[name] for name in told] == sorted(times.values())

@@ -95,3 +95,26 @@ def test_figures_compare_the_rungs_with_the_trajectories(sgd, tmp_path):
     assert [other for _, _, _, other in pairs(result)] == ["flow", "sgd"]
     popflow.figure(tmp_path / "c.h5", "loss").savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_packed_and_masked_arrays_are_decoded(tmp_path):
+    """As netCDF4-python gives them (masked), and xarray without decoding."""
+    from popflow.problem import image
+    from popflow.real_arrays import real_array
+    from popflow.trajectories import arrays
+
+    time, loss = np.arange(5), np.arange(10).reshape(2, 5)
+    packed = xarray.Dataset({"loss": (("run", "time"), loss, {"scale_factor": 0.5})},
+                            {"time": ("time", time, {"scale_factor": 0.1, "add_offset": 1.0})})
+    found = arrays("mine", packed)
+    np.testing.assert_array_equal(found["loss"], 0.5 * loss)
+    np.testing.assert_allclose(found["time"], 1 + 0.1 * time)
+    for spans in (time.astype("timedelta64[s]"), time.astype("datetime64[s]")):
+        with pytest.raises(popflow.UsageError, match=r"\['time'\] holds (timedelta|datetime)64"):
+            arrays("mine", packed.assign_coords(time=spans.astype(spans.dtype.str[:3] + "[ns]")))
+    masked = real_array("it", np.ma.masked_equal(loss, 3))
+    assert np.isnan(masked[0, 3]) and masked[0, 4] == 4
+    problem = xarray.Dataset({"P": (("o", "i"), loss, {"scale_factor": 0.5})})
+    (tmp_path / "p.h5").write_bytes(image(tmp_path / "p.h5", problem, {}))
+    with xarray.open_dataset(tmp_path / "p.h5", engine="h5netcdf", phony_dims="sort") as written:
+        np.testing.assert_array_equal(written.P, 0.5 * loss)

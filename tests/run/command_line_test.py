@@ -36,9 +36,11 @@ def test_nothing_is_written_to_standard_output():
 def test_a_quiet_dry_run_shows_its_result():
     with Folder() as folder:
         for command in ("run", "compare"):
-            loud = popflow(command, "markov", "--dry-run", folder=folder, code=0)
-            quiet = popflow(command, "markov", "--dry-run", "--quiet", folder=folder, code=0)
-            check("nothing run" in quiet.out and quiet.out == loud.out, quiet.out)
+            loud = popflow(command, "markov", "--dry-run", folder=folder, code=0).out.splitlines()
+            quiet = popflow(command, "markov", "--dry-run", "--quiet", folder=folder, code=0).out.splitlines()
+            # The last line has the file's size, which counts the letters of the command.
+            check("nothing run" in quiet[0] and quiet[:-1] == loud[:-1], quiet)
+            check(quiet[-1].split(",")[0] == loud[-1].split(",")[0], quiet)
         check("nothing run" in popflow("sweep", "markov", "--over", "p=0.1,0.2", "--dry-run", "--quiet",
                                        folder=folder, code=0).out, "a sweep")
         check(popflow("run", "markov", "--t-end", 1, "--quiet", folder=folder, code=0).out == "", "quiet")

@@ -53,7 +53,7 @@ def check_same_comparison(path, other, name):
 def table(ended):
     """Returns the output without the solver's step, wall times and file names."""
     lines = ended.out.splitlines()
-    stop = next(i for i, line in enumerate(lines) if line.startswith("agree:"))
+    stop = next(i for i, line in enumerate(lines) if line.startswith("Rungs are"))
     return lines[:stop]
 
 

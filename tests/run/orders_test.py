@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# label: slow
+# label: nightly
 """popflow compare --learning-rates finds orders of significant errors, also if one standard error
 is 0."""
 

@@ -139,13 +139,62 @@ def test_resuming_needs_the_plugin_that_made_the_file():
             check(np.array_equal(a["x"][()], whole["x"][()]), "resumed, it has other numbers")
 
 
+def test_a_library_that_is_cut_short_or_foreign_is_refused():
+    """The loader would map it, and reading it would end the program by SIGBUS."""
+    with Folder() as folder:
+        with open(f"{folder}/{compiled(folder)}", "rb") as file:
+            whole = file.read()
+        foreign = bytearray(whole)
+        foreign[18:20] = (0xB7 if whole[18] != 0xB7 else 0x3E), 0  # e_machine
+        small = bytearray(whole)
+        small[4] = 1  # 32 bits
+        executable = bytearray(whole)
+        executable[16] = 2
+        broken = {n: (whole[:n], "is empty" if n == 0 else "is cut short")
+                  for n in (0, 1, 3, 4, 63, 64, 100, 1000, 4096, 8000, 12288, len(whole) - 1)
+                  if n < len(whole)}
+        broken |= {"foreign": (foreign, "another kind of machine"),
+                   "small": (small, "another kind of machine"),
+                   "executable": (executable, "is no shared library"),
+                   "text": (b"#!/bin/sh\n" * 200, "is no shared library")}
+        for name, (data, sentence) in broken.items():
+            with open(f"{folder}/broken.so", "wb") as file:
+                file.write(data)
+            ended = popflow("run", "./broken.so", "-o", "a.h5", folder=folder, code=3)
+            check(sentence in ended.err and ended.err.count("\n") == 1, f"{name}: {ended.err}")
+
+
+def test_the_values_of_a_record_take_one_call():
+    """Functions of the table write all observables, events or final values at once."""
+    with open(f"{EXAMPLES}/plugin-c/double-well.c") as file:
+        source = file.read()
+    counted = """static int counted(const void* p, const double* x, double t, double* values) {
+  static int calls;
+  values[0] = ++calls;
+  return height(p, x, t, values + 1);
+}
+static int events("""
+    changed = source
+    for old, new in ((".observe = height", ".observe = counted"), ("static int events(", counted),
+                     (r'[{\"name\": \"height\"', r'[{\"name\": \"calls\", \"meaning\": \"calls\"}, '
+                                                 r'{\"name\": \"height\"')):
+        check(changed.count(old) == 1, old)
+        changed = changed.replace(old, new)
+    with Folder() as folder:
+        counting = compiled(folder, "counting.so", (source, changed))
+        popflow("run", counting, "--saves", 20, "-o", "a.h5", folder=folder, code=0)
+        with h5py.File(f"{folder}/a.h5") as file:
+            counts = file["calls"][()]
+        check((np.diff(counts) == 1).all(), counts)
+
+
 def test_errors_of_plugins_are_reported():
     with Folder() as folder:
         with open(f"{folder}/text.so", "w") as file:
             file.write("no library\n")
         subprocess.run(["gcc", *LIBRARY, "-xc", "/dev/null", "-o", "empty.so"], cwd=folder,
                        check=True)
-        said = {"./none.so": "does not exist", "./text.so": "cannot be loaded",
+        said = {"./none.so": "does not exist", "./text.so": "is no shared library",
                 "./empty.so": "no function popflow_plugin"}
         changes = {("\\\"end\\\": 20", "\\\"ent\\\": 20"): "did you mean \"end\"",
                    ("\\\"low\\\": 0", "\\\"low\\\": \\\"a\\\""): "must be a number",
@@ -160,6 +209,53 @@ def test_errors_of_plugins_are_reported():
             ended = popflow("run", word, "-o", "a.h5", folder=folder)
             check(ended.code in (2, 3) and sentence in ended.err, (word, ended.code, ended.err))
             check(not os.path.exists(f"{folder}/a.h5"), word)
+
+
+THROWING = """#include <cstdlib>
+#include <stdexcept>
+#include "popflow/plugin.hpp"
+static void* create(const popflow_request* request, char*, size_t) {
+  if (request->parameters[0] > 5) throw std::invalid_argument("a is above 5");
+  return std::malloc(1);
+}
+static int start(const void*, double* x) { return *x = 1, 0; }
+static int rate(const void*, const double* x, double, double* dxdt) {
+  if (*x < 0.5) throw std::domain_error("x is small");
+  return *dxdt = -*x, 0;
+}
+extern "C" const popflow_table* popflow_plugin() {
+  static popflow_table t{};
+  t.abi = POPFLOW_PLUGIN_ABI;
+  t.bytes = sizeof t;
+  t.description = R"({"name": "thrower", "title": "throws",
+                      "parameters": [{"name": "a", "default": 1, "meaning": "number"}],
+                      "fields": [{"name": "x", "meaning": "position"}]})";
+  t.create = popflow::caught<create>;
+  t.destroy = [](void* made) noexcept { std::free(made); };
+  t.start = popflow::caught<start>;
+  t.rate = popflow::caught<rate>;
+  return &t;
+}
+"""
+
+
+def test_no_exception_leaves_a_plugin_in_cpp():
+    """A plug-in's C++ runtime is not the program's, which would abort without a message."""
+    need("g++")
+    with Folder() as folder:
+        for name, source in (("caught", THROWING),
+                             ("bare", THROWING.replace("popflow::caught<create>", "create"))):
+            with open(f"{folder}/{name}.cpp", "w") as file:
+                file.write(source)
+        build = ["g++", "-std=c++20", *LIBRARY, "-I", HEADERS]
+        subprocess.run([*build, "caught.cpp", "-o", "caught.so"], cwd=folder, check=True)
+        ended = popflow("run", "./caught.so", "--a", 7, "-o", "a.h5", folder=folder, code=2)
+        check(ended.err == "popflow: error: a is above 5\n", ended.err)
+        ended = popflow("run", "./caught.so", "-o", "b.h5", folder=folder, code=1)
+        check("the plug-in's function returned 1" in ended.err, ended.err)
+        bare = subprocess.run([*build, "-fsyntax-only", "bare.cpp"], cwd=folder,
+                              env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
+        check(bare.returncode != 0 and "noexcept" in bare.stderr, bare)
 
 
 def test_fast_math_is_refused():

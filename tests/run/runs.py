@@ -99,6 +99,13 @@ def has_mpi():
     return named or "libmpi" in linked
 
 
+def some(cases):
+    """Returns a third of a slow test's cases, or all with $POPFLOW_ALL_CASES, which scripts/nightly
+    sets."""
+    cases = list(cases)
+    return cases if os.environ.get("POPFLOW_ALL_CASES") else cases[::3]
+
+
 def shorter(length):
     """Returns a run's length, or a fifth of it under sanitizers. Sanitizers check each step; the
     release build checks the numbers of long runs."""

@@ -330,6 +330,18 @@ def test_a_transfer_of_negative_correlation_does_not_reach_stage_2():
             check(np.all(file["stage"][()] == 1) and file["signal_V"][-1] < 0, "-P and -Q")
 
 
+def test_an_event_after_one_that_lies_before_the_start_is_found():
+    with Folder() as folder:
+        common = ["--saves", 2, "--save-spacing", "linear"]
+        whole, _ = run(folder, "whole", "--t-end", 30, *common)
+        before, _ = run(folder, "before", "--t-end", 23, *common)
+        after, _ = run(folder, "after", "--t-end", 7, "--init-from", before, *common)
+        with h5py.File(whole) as one, h5py.File(after) as other:
+            first, second = events_of(one, 0), events_of(other, 0)
+            check(first["boosted"] < 23 and set(second) == {"fast_phase_end"}, f"{first} {second}")
+            check(abs(second["fast_phase_end"] + 23 - first["fast_phase_end"]) < 1e-3, second)
+
+
 def test_refused_runs_leave_no_file():
     with Folder() as folder:
         for args, words in (

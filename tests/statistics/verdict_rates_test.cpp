@@ -10,6 +10,8 @@
 #include <string>
 #include "support/catch.hpp"
 
+#include "compare/over_time.hpp"
+#include "compare/when.hpp"
 #include "popflow/random.hpp"
 #include "statistics/difference.hpp"
 #include "statistics/margins.hpp"
@@ -144,6 +146,45 @@ ErrorRates rates_of_ratios(const Law& law, std::size_t n, bool exact, int trials
   return rates;
 }
 
+/// Runs whose values fluctuate around a floor: squares of a stationary Gaussian process with
+/// correlation 0.5 between neighbouring saves, times `size`.
+Paths at_a_floor(std::size_t n, double size, std::uint64_t seed) {
+  Paths paths{n, 101, {}, false};
+  for (std::size_t run = 0; run < n; ++run) {
+    RandomStream random(seed, Purpose::test, static_cast<std::uint32_t>(run));
+    double x = random.normal();
+    for (std::size_t t = 0; t < paths.times; ++t) {
+      x = 0.5 * x + std::sqrt(0.75) * random.normal();
+      paths.values.push_back(size * x * x);
+    }
+  }
+  return paths;
+}
+
+/// Verdicts of comparisons of 32 runs with 32 runs whose floor is `ratio` times as high.
+ErrorRates rates_of_floors(double ratio, int trials) {
+  Workers workers(1);
+  ComparisonOptions options;
+  for (int t = 0; t <= 100; ++t) options.times.push_back(t);
+  ErrorRates rates;
+  const double share = 1.0 / trials;
+  for (int trial = 0; trial < trials; ++trial) {
+    const auto seed = static_cast<std::uint64_t>(2 * trial + 1);
+    const Paths first = at_a_floor(32, 1, seed), second = at_a_floor(32, ratio, seed + 1);
+    const std::vector<const Paths*> paths = {&first, &second};
+    std::vector<Moments> means;
+    for (const Paths* rung : paths) means.push_back(moments(*rung, kLevel));
+    const OverSaves depth =
+        compare_depths({"x", "", "", "", 1e-12}, paths, means, options, workers);
+    const Judgement& of = depth.statement.pairs[0];
+    rates.agree += of.verdict.kind == Verdict::Kind::agree ? share : 0;
+    rates.differ +=
+        of.verdict.kind == Verdict::Kind::differ && rejects(of.p_value, kLevel) ? share : 0;
+    REQUIRE(depth.differences[0].band.size() == options.times.size());
+  }
+  return rates;
+}
+
 // ---- Shares: exact sums over all outcomes, without simulation
 
 ErrorRates rates_of_shares(double p1, double p2, std::size_t n, bool exact) {
@@ -196,6 +237,8 @@ TEST_CASE("error rates of verdicts on times, shares and ratios are those of docs
         print(std::string("ratio, ") + law.name + (exact ? ", flow" : ", unpaired"), n,
               rates_of_ratios(law, n, exact, 400));
   }
+  for (const double ratio : {1.5, 1.9})
+    print("floors, factor " + std::to_string(ratio), 32, rates_of_floors(ratio, 400));
 }
 
 TEST_CASE("at exactly the margin verdicts on times are rarely wrong, and intervals cover",
@@ -235,6 +278,34 @@ TEST_CASE("at exactly the margin verdicts on ratios are rarely wrong", "[slow][c
     CHECK(rates.agree <= 0.087);
     CHECK(rates.differ <= 0.087);
   }
+}
+
+TEST_CASE("floors that differ by more than the margin are told apart, and rarely at the margin",
+          "[slow][compare]") {
+  // 100 trials; 4 binomial standard errors are 6.2% at a rate of 2.5%.
+  CHECK(rates_of_floors(1.5, 100).differ <= 0.025 + 0.062);
+  CHECK(rates_of_floors(1.9, 40).differ >= 0.3);  // 57% of 400
+}
+
+TEST_CASE("an event that half of many runs have is undecided because of the end, not the number",
+          "[fast][compare]") {
+  ComparisonOptions options;
+  options.times = {0, 10};
+  const auto runs_with_event = [](int with) {
+    FirstTimes times;
+    for (int run = 0; run < 100; ++run)
+      times.runs.emplace_back(
+          true, run < with ? 4 + 0.02 * run : std::numeric_limits<double>::infinity());
+    return times;
+  };
+  const FirstTimes flow{{{true, 5.0}}, 0, true};
+  for (const int with : {45, 50, 51, 55})
+    for (const FirstTimes& first : {flow, runs_with_event(100)}) {
+      const Statement time = judge_time({"event"}, {first, runs_with_event(with)}, options);
+      INFO(with << " of 100 runs, against " << first.runs.size());
+      CHECK(time.pairs[0].verdict.kind == Verdict::Kind::undecided);
+      CHECK(time.pairs[0].verdict.reason == Verdict::Reason::beyond_end);
+    }
 }
 
 TEST_CASE("medians count runs that did not pass as infinite times", "[fast][compare]") {

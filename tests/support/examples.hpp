@@ -24,6 +24,12 @@ std::vector<Example> examples();
 /// Returns examples with a noisy mode, for systems with a tests/dynamics/NAME/noisy.txt.
 std::vector<Example> noisy_examples();
 
+/// Returns whether slow tests take all of their cases: $POPFLOW_ALL_CASES, which scripts/nightly
+/// sets.
+bool all_cases();
+/// Returns a third of the cases of a slow test, or all of them if all_cases().
+std::vector<Example> some(const std::vector<Example>& cases);
+
 /// An example's system with the options for its driver.
 struct Built {
   explicit Built(const Example& example, unsigned threads = 1);

@@ -126,10 +126,12 @@ class ToySystem : public System,
     toy_.switch_regime(x, regime, t);
   }
 
- private:
-  Toy toy_;
+ protected:
   SystemInfo info_;
   Shape shape_;
+
+ private:
+  Toy toy_;
 };
 
 /// Returns one equation x' = f(x, t), with its Jacobian by finite differences.

@@ -267,9 +267,9 @@ TEST_CASE("wrong axes are refused with the reason", "[fast][sweep]") {
 }
 
 TEST_CASE("options that do not affect results cannot be swept", "[fast][sweep]") {
-  for (const char* name :
-       {"mode", "runs", "saves", "save-spacing", "save-first", "state", "threads", "output",
-        "force", "config", "dry-run", "checkpoint-every", "quiet", "progress"}) {
+  for (const char* name : {"mode", "runs", "saves", "save-spacing", "save-first", "state",
+                           "threads", "output", "force", "config", "dry-run", "checkpoint-every",
+                           "quiet", "progress", "first-run", "state-of-optimizer"}) {
     CAPTURE(name);
     CHECK_THAT(refusal({std::string(name) + "=1,2"}), Contains("cannot be swept"));
   }

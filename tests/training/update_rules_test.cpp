@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,15 +25,67 @@ std::unique_ptr<System> trained(Toy toy, TrainingPlan plan) {
   return std::make_unique<Trained>(std::make_unique<ToySystem>(std::move(toy)), std::move(plan));
 }
 
-TEST_CASE("every training rule takes the same steps as PyTorch", "[fast][training]") {
+/// Toy whose state is a matrix of two rows, as its field shows.
+class ToyMatrix final : public ToySystem {
+ public:
+  explicit ToyMatrix(Toy toy) : ToySystem(std::move(toy)) {
+    info_.fields = {{"x", {"row", "column"}, "", "", ""}};
+    shape_.fields = {"x"};
+    const std::size_t columns = shape_.state_size() / 2;
+    shape_.dimensions.push_back({"row", 2, DimensionSpec::Coordinate::index, {}, {}});
+    shape_.dimensions.push_back({"column", columns, DimensionSpec::Coordinate::index, {}, {}});
+  }
+  void field(std::string_view, StateView x, double, const FieldSink& sink) const override {
+    sink(0, x);
+  }
+};
+
+/// Reads the numbers of a line `rule` of data/reference/optimizers.txt.
+TrainingPlan plan_of_line(std::istringstream& words) {
+  std::string name;
+  TrainingPlan plan;
+  RuleNumbers<double>& numbers = plan.numbers;
+  words >> name >> numbers.learning_rate;
+  plan.rule = &update_rule(name);
+  numbers.beta2 = plan.rule->default_beta2;
+  RateSchedule::Options schedule;
+  for (std::string setting; words >> setting;) {
+    const std::size_t equals = setting.find('=');
+    const std::string key = setting.substr(0, equals), word = setting.substr(equals + 1);
+    if (key == "schedule") {
+      const RateSchedule::Options before = schedule;
+      schedule = RateSchedule::parse(word);
+      schedule.length = before.length;
+      continue;
+    }
+    const double value = std::stod(word);
+    const std::map<std::string, double*> places = {
+        {"momentum", &numbers.beta1},    {"beta1", &numbers.beta1},
+        {"beta2", &numbers.beta2},       {"epsilon", &numbers.epsilon},
+        {"coupled", &numbers.coupled},   {"decoupled", &numbers.decoupled},
+        {"clip", &plan.clip_norm},       {"length", &schedule.length},
+        {"final", &schedule.final_rate}, {"warmup", &schedule.warmup}};
+    if (key == "newton-schulz")
+      plan.by_newton_schulz = true;
+    else
+      *places.at(key) = value;
+  }
+  plan.schedule = RateSchedule(schedule);
+  return plan;
+}
+
+TEST_CASE("every training rule takes the same steps as PyTorch and optax", "[fast][training]") {
   std::ifstream file(source_file("data/reference/optimizers.txt"));
   std::vector<double> start(4);
   std::vector<std::vector<double>> gradients;
   std::unique_ptr<System> system;
   std::vector<double> x;
   double rate = 0;
-  int checked = 0;
-  std::string name;
+  int rules = 0;
+  std::size_t taken = 0;  // number of steps taken
+  std::string rule;
+  std::set<std::string_view> names;
+  bool is_matrix = false;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string kind;
@@ -44,50 +98,64 @@ TEST_CASE("every training rule takes the same steps as PyTorch", "[fast][trainin
       gradients.emplace_back(4);
       for (double& entry : gradients.back()) words >> entry;
     } else if (kind == "rule") {
-      words >> name >> rate;
-      TrainingPlan plan;
-      plan.rule = &update_rule(name);
-      plan.numbers.learning_rate = rate;
-      plan.numbers.beta2 = plan.rule->default_beta2;
-      for (std::string setting; words >> setting;) {
-        const double value = std::stod(setting.substr(setting.find('=') + 1));
-        if (setting.starts_with("momentum") || setting.starts_with("beta1"))
-          plan.numbers.beta1 = value;
-        else if (setting.starts_with("beta2"))
-          plan.numbers.beta2 = value;
-        else if (setting.starts_with("coupled"))
-          plan.numbers.coupled = value;
-        else if (setting.starts_with("decoupled"))
-          plan.numbers.decoupled = value;
-        else
-          plan.numbers.epsilon = value;
-      }
-      system = trained({.start = start, .rhs = {}}, plan);
+      rule = line;
+      const TrainingPlan plan = plan_of_line(words);
+      names.insert(plan.rule->name);
+      is_matrix = plan.rule->whole == UpdateRule::Whole::orthogonal;
+      rate = plan.numbers.learning_rate;
+      system = std::make_unique<Trained>(
+          std::make_unique<ToyMatrix>(Toy{.start = start, .rhs = {}}), plan);
       x.resize(system->shape().state_size());
       system->start(x);
+      taken = 0;
+      ++rules;
     } else if (kind == "after") {
       std::size_t number = 0;
       words >> number;
-      std::vector<double> down = gradients[number - 1];
-      for (double& entry : down) entry = -entry;
       const Capability<Training> training = system->capabilities().training;
-      training->step(x, static_cast<double>(number - 1) * rate, rate,
-                     static_cast<std::int64_t>(number), down);
+      for (; taken < number; ++taken) {
+        std::vector<double> down = gradients[taken];
+        if (is_matrix) down[2] /= 1000;
+        for (double& entry : down) entry = -entry;
+        training->step(x, static_cast<double>(taken) * rate, rate,
+                       static_cast<std::int64_t>(taken + 1), down);
+      }
       for (std::size_t i = 0; i < 4; ++i) {
         double expected = 0;
         words >> expected;
-        INFO(name << ", step " << number << ", entry " << i);
+        INFO(rule << ", step " << number << ", entry " << i);
         CHECK(std::abs(x[i] - expected) <= 1e-13 * std::max(1.0, std::abs(expected)));
-        ++checked;
       }
     }
   }
-  CHECK(checked == 11 * 12 * 4);
+  CHECK(rules >= 13 + 10 * 5 * 2 * 3 + 3 * 3 * 3);
+  for (const UpdateRule& each : update_rules()) {
+    INFO(each.name);
+    CHECK(names.contains(each.name));
+  }
+}
+
+TEST_CASE("steps of a schedule are counted, whatever the learning rate's rounding",
+          "[fast][training]") {
+  // Learning rates and step numbers of up to three digits; a fortieth of the products round down.
+  for (int digits = 1; digits < 400; ++digits)
+    for (int k = 1; k < 60; ++k) {
+      const double rate = digits / 1000.0, time = digits * k / 1000.0;
+      RateSchedule::Options options{.course = RateSchedule::Course::step};
+      options.steps = {time};
+      options.factor = 0.5;
+      const RateSchedule schedule(options);
+      if (schedule.at_step(k * rate) == 0.5 && schedule.at_step((k - 1) * rate) == 1 &&
+          schedule.at_step((8.0 * k) * (rate / 8)) == 0.5)
+        continue;
+      FAIL_CHECK("rate " << rate << ", step " << k);
+    }
 }
 
 TEST_CASE("entries of a large state take the same steps as each entry alone", "[fast][training]") {
   constexpr std::size_t kSize = 37;  // two packs and a rest
   for (const UpdateRule& rule : update_rules()) {
+    if (rule.whole != UpdateRule::Whole::none) continue;
     TrainingPlan plan;
     plan.rule = &rule;
     plan.numbers.coupled = 0.1;
@@ -211,6 +279,12 @@ TEST_CASE("schedules have their formulas' values", "[fast][training]") {
   CHECK(at("linear", 4, 9) == Approx(0.1));
   for (const double t : {0.0, 0.3, 1.0, 2.0, 2.9, 4.0})
     CHECK(at("cosine", 4, t) == Approx(0.1 + 0.45 * (1 + std::cos(M_PI * t / 4))).margin(1e-15));
+  RateSchedule::Options warm = RateSchedule::parse("cosine");
+  warm.warmup = 1;
+  warm.length = 4;
+  CHECK(RateSchedule(warm).at(0.5) == 0.5);
+  CHECK(RateSchedule(warm).at(1) == 1);
+  CHECK(RateSchedule(warm).at(2.5) == Approx(0.5));
   CHECK(at("inverse-sqrt:2", 0, 1) == 1);
   CHECK(at("inverse-sqrt:2", 0, 8) == Approx(0.5));
   CHECK(at("step:1,3:0.5", 0, 3) == Approx(0.25));
@@ -230,6 +304,8 @@ TEST_CASE("flows of rules with memory converge to the discrete rule", "[fast][tr
   for (const Case& one : {Case{"momentum", 0.2, 1, false},
                           {"nesterov", 0.2, 1, false},
                           {"adam", 0.4, 1, true},
+                          {"adagrad", 0.4, 1, false},
+                          {"adagrad-norm", 0.4, 1, false},
                           {"rmsprop", 0.4, 0.5, true}}) {
     std::vector<double> errors;
     for (const double rate : {0.002, 0.001, 0.0005}) {
@@ -247,7 +323,8 @@ TEST_CASE("flows of rules with memory converge to the discrete rule", "[fast][tr
 
 TEST_CASE("without noise a step eta of the SDE is a step of the discrete rule",
           "[fast][training]") {
-  for (const char* rule : {"sgd", "momentum", "nesterov", "rmsprop", "adam"}) {
+  for (const char* rule : {"sgd", "momentum", "nesterov", "rmsprop", "adam", "adagrad",
+                           "adagrad-norm", "lion", "muon"}) {
     TrainingPlan plan = plan_of(rule, 0.01);
     plan.schedule = RateSchedule(RateSchedule::parse("step:0.02:0.5"));
     const auto system = trained(noisy_quadratic(2, 0), plan);
@@ -264,7 +341,7 @@ TEST_CASE("without noise a step eta of the SDE is a step of the discrete rule",
 }
 
 TEST_CASE("SDEs of training rules have the standard deviation of sampled training",
-          "[fast][training]") {
+          "[fast][numbers][training]") {
   // Many runs of x' = -x with samples of variance 1. The bound is 5 standard errors of a standard
   // deviation, and 3% for the difference between SDE and rule at this rate.
   constexpr std::uint32_t kRuns = 2000;
@@ -300,6 +377,130 @@ TEST_CASE("SDEs of training rules have the standard deviation of sampled trainin
     INFO(rule << ": " << sampled << " and " << gaussian);
     CHECK(std::abs(gaussian / sampled - 1) < 5 * std::sqrt(1.0 / kRuns) + 0.03);
   }
+}
+
+TEST_CASE("rules of the whole gradient converge to their flows", "[fast][training]") {
+  // x' = -c x for a matrix of two rows, with different c.
+  static constexpr double kRates[] = {1, 2, 0.5, 1.5};
+  Toy toy{.start = {2, 0.3, 0.1, 1.5}, .rhs = [](StateView x, double, std::span<double> out) {
+            for (std::size_t i = 0; i < 4; ++i) out[i] = -kRates[i] * x[i];
+          }};
+  toy.sample = [](auto x, RandomStream&, double weight, auto out) {
+    for (std::size_t i = 0; i < 4; ++i) out[i] -= weight * kRates[i] * x[i];
+  };
+  for (const char* rule : {"muon", "normalised", "clipped"}) {
+    std::vector<double> errors;
+    for (const double rate : {0.002, 0.001, 0.0005}) {
+      const std::string name = rule;
+      TrainingPlan plan = plan_of(name.starts_with("muon") ? "muon"
+                                  : name == "clipped"      ? "sgd"
+                                                           : name,
+                                  rate);
+      plan.clip_norm = name == "clipped" ? 2.5 : 0;  // the norm begins at 3.3
+      plan.numbers.coupled = 0.1;
+      const Trained system(std::make_unique<ToyMatrix>(toy), plan);
+      errors.push_back(flow_to(system, 0.4) - descent_to(system, rate, 0.4));
+      Workers workers(1);
+      SdeDriver sde(system, workers,
+                    {.learning_rate = rate, .batch_size = 2, .dt = rate, .noise_samples = 2});
+      if (name.starts_with("muon")) {
+        REQUIRE(sde.advance(0.4).kind == Outcome::Kind::reached);
+        CHECK(sde.state()[0] == Approx(descent_to(system, rate, 0.4)).epsilon(1e-11));
+      }
+    }
+    INFO(rule << ": " << errors[0] << ", " << errors[1] << ", " << errors[2]);
+    // Without rotation the error of muon's flow is of second order.
+    if (std::string(rule) == "muon")
+      CHECK(std::abs(errors[2]) < 1e-4);
+    else
+      CHECK(std::log2(errors[1] / errors[2]) == Approx(1).margin(0.1));
+  }
+}
+
+TEST_CASE("divided by a mean or a sum of squares, flat directions scatter as in training",
+          "[fast][training]") {
+  // Gradients of mean 0 and variance 1/16: the first steps are the largest. The bound is that of
+  // the approximation of the fluctuating divisor, 20% of the variance, and 5 standard errors.
+  constexpr std::uint32_t kRuns = 2000;
+  Toy flat{.start = {0}, .rhs = [](StateView, double, std::span<double> out) { out[0] = 0; }};
+  flat.sample = [](auto, RandomStream& random, double weight, auto out) {
+    out[0] += weight * random.normal();
+  };
+  for (const char* rule : {"rmsprop", "adagrad", "adagrad-norm"}) {
+    TrainingPlan plan = plan_of(rule, 0.02);
+    plan.variance = GradientVariance::Options{.batch_size = 16, .isotropic = 1};
+    const auto system = trained(flat, plan);
+    Workers workers(1);
+    double squares[2] = {0, 0}, least = 0;
+    for (std::uint32_t run = 0; run < kRuns; ++run) {
+      SgdDriver sgd(*system, workers, {.learning_rate = 0.02, .batch_size = 16, .run = run});
+      SdeDriver sde(
+          *system, workers,
+          {.learning_rate = 0.02, .batch_size = 16, .dt = 0.002, .noise_samples = 16, .run = run});
+      REQUIRE(sgd.advance(0.2).kind == Outcome::Kind::reached);
+      REQUIRE(sde.advance(0.2).kind == Outcome::Kind::reached);
+      squares[0] += sgd.state()[0] * sgd.state()[0];
+      squares[1] += sde.state()[0] * sde.state()[0];
+      least = std::min(least, sde.state()[1]);
+    }
+    INFO(rule << ": variances " << squares[0] / kRuns << " and " << squares[1] / kRuns);
+    CHECK(std::abs(squares[1] / squares[0] - 1) < 0.2 + 5 * std::sqrt(4.0 / kRuns));
+    CHECK(least >= 0);
+  }
+}
+
+TEST_CASE("lion's flow and SDE have the mean and the deviation of sampled training",
+          "[fast][training]") {
+  // x' = -x from 0.2 with samples of variance 1 in batches of 16: the noise exceeds the gradient.
+  constexpr std::uint32_t kRuns = 2000;
+  TrainingPlan plan = plan_of("lion", 0.005);
+  plan.variance = GradientVariance::Options{.batch_size = 16, .isotropic = 1};
+  const auto system = trained(noisy_quadratic(0.2, 1), plan);
+  Workers workers(1);
+  double sum = 0, squares = 0, sum_of_sde = 0, squares_of_sde = 0;
+  for (std::uint32_t run = 0; run < kRuns; ++run) {
+    SgdDriver sgd(*system, workers, {.learning_rate = 0.005, .batch_size = 16, .run = run});
+    REQUIRE(sgd.advance(0.2).kind == Outcome::Kind::reached);
+    sum += sgd.state()[0];
+    squares += sgd.state()[0] * sgd.state()[0];
+    SdeDriver sde(
+        *system, workers,
+        {.learning_rate = 0.005, .batch_size = 16, .dt = 0.00125, .noise_samples = 16, .run = run});
+    REQUIRE(sde.advance(0.2).kind == Outcome::Kind::reached);
+    sum_of_sde += sde.state()[0];
+    squares_of_sde += sde.state()[0] * sde.state()[0];
+  }
+  const double mean = sum / kRuns, error = std::sqrt((squares / kRuns - mean * mean) / kRuns);
+  const double flow = flow_to(*system, 0.2);
+  INFO(flow << " and " << mean << " +- " << error);
+  // 3% of the way for the order of the flow.
+  CHECK(std::abs(flow - mean) < 5 * error + 0.03 * (0.2 - flow));
+  CHECK(flow < 0.15);
+  const auto variance = [](double first, double second) {
+    return second / kRuns - first / kRuns * first / kRuns;
+  };
+  const double ratio = std::sqrt(variance(sum_of_sde, squares_of_sde) / variance(sum, squares));
+  INFO("deviation " << error * std::sqrt(kRuns) << ", of the SDE " << ratio << " times as large");
+  CHECK(std::abs(ratio - 1) < 5 * std::sqrt(1.0 / kRuns) + 0.05);
+}
+
+TEST_CASE("a proximal map follows each step of momentum, with the rate of the schedule",
+          "[fast][training]") {
+  const auto soft = [](double x, double by) {
+    return std::copysign(std::max(std::abs(x) - by, 0.0), x);
+  };
+  Toy toy = noisy_quadratic(2, 0);
+  toy.proximal = [&](std::span<double> x, double dt) { x[0] = soft(x[0], 3 * dt); };
+  TrainingPlan plan = plan_of("momentum", 0.1);
+  plan.schedule = RateSchedule(RateSchedule::parse("step:0.3:0.5"));
+  const auto system = trained(std::move(toy), plan);
+  double x = 2, m = 0;
+  for (int k = 0; k < 6; ++k) {
+    const double rate = k < 3 ? 0.1 : 0.05;
+    m = 0.9 * m - x;
+    x = soft(x + rate * m, 3 * rate);
+  }
+  CHECK(descent_to(*system, 0.1, 0.6) == Approx(x).epsilon(1e-12));
 }
 
 TEST_CASE("momentum with SVAG converges to its flow and its SDE", "[fast][training]") {

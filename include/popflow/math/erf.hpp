@@ -105,7 +105,7 @@ inline double erf(double x) {
   return with_sign(1 - erfc_of_large(size), x);
 }
 
-/// erfc(x) = 1 - erf(x) within 3 units in the last place.
+/// erfc(x) = 1 - erf(x) within 4 units in the last place.
 inline double erfc(double x) {
   if (std::isnan(x)) return x;
   if (x > 1) return erfc_of_large(x);

@@ -68,7 +68,7 @@ inline double cosh(double x) {
   return 1 + growth * growth / (2 * (growth + 1));
 }
 
-/// arsinh(x), within 3 units in the last place.
+/// arsinh(x), within 2 units in the last place.
 inline double asinh(double x) {
   const double size = magnitude(x);
   if (size > 0x1p28) return with_sign(log(size) + 0x1.62e42fefa39efp-1, x);

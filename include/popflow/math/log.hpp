@@ -70,7 +70,8 @@ POPFLOW_MATH_INLINE Number log1p_of(const Number& x) {
   const Number left = (1.0 - (sum - of_x)) + (x - of_x);  // 1 + x = sum + left, exactly
   const Number k = exponent_bits(sum) - (0x1p52 + 1023);
   const Number f = mantissa(sum) - 1.0;
-  const Number part = left * inverse_power(sum);
+  // Above 2^1000, `left` does not matter, and the inverse power of two may not exist.
+  const Number part = if_less(sum, 0x1p1000, Number(left * inverse_power(sum)), Number(0.0));
   // log(1 + f + part) = log(1 + f) + part/(1 + f), 1/(1 + f) to 2%.
   const Number s = f / (2.0 + f);
   const Number by = part * (1.0 - 2.0 * s * (1.0 - s));

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 PARTS = {name: module for module, names in {
     "page": "Page", "over_time": "curves instants levels", "phase": "plane", "conserved": "drift",
     "blocks": "blocks", "fields": "beside field passages picture", "moments": "marks untold",
-    "over_axis": "lines series", "exact": "boundary minima no_memory separatrix valley",
+    "over_axis": "lines series",
+    "exact": "boundary erf_law minima no_memory separatrix valley",
     "maps": "heat_map scatter",
-    "rungs": "differences means orders",
+    "rungs": "differences means orders ratios when",
 }.items() for name in names.split()}
 
 

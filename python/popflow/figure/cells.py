@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import xarray
 
-from .labels import meaning
+from .labels import own_meaning
 
 
 def axes_of(data: xarray.Dataset) -> list[str]:
@@ -35,8 +35,19 @@ def swept(data: xarray.Dataset, axis: str) -> list[str]:
             if variable.dims == (axis,) and name != axis and "option" in variable.attrs]
 
 
+def numbers_along(data: xarray.Dataset, axis: str) -> Any:
+    """Returns the numbers along an axis: those of its parameter, or of several parameters that
+    change together and have the same values. None if there are none."""
+    names = swept(data, axis)
+    if any(data[name].dtype.kind not in "if" for name in names):
+        return None
+    numbers = [data[name].values.astype(float) for name in names]
+    alike = numbers and all(np.array_equal(numbers[0], other) for other in numbers[1:])
+    return numbers[0] if alike else None
+
+
 def numeric(data: xarray.Dataset, axis: str) -> bool:
-    return data[axis].dtype.kind in "if" and "option" in data[axis].attrs
+    return numbers_along(data, axis) is not None
 
 
 def finished(data: xarray.Dataset, name: str) -> xarray.DataArray:
@@ -63,7 +74,7 @@ def last_along(variable: xarray.DataArray, along: str, data: xarray.Dataset) -> 
 
 def meaning_of_finished(data: xarray.Dataset, name: str) -> str:
     """Returns the meaning of finished(); a variable over time needs "at the end" added."""
-    what, comma, rest = meaning(data, name).partition(",")
+    what, comma, rest = own_meaning(data, name).partition(",")
     along_time = {"time", "save"} & set(data[name].dims)
     return what + (" at the end" if along_time else "") + comma + rest
 

@@ -15,7 +15,7 @@ from .moments import marks
 from .over_time import curves
 from .phase import plane
 from .plan import Panel, Plan, step
-from .rungs import differences, means, of_a_rung, orders, ratios, when
+from .rungs import differences, means, of_a_rung, orders, ratios, reached_times, when
 from .views import EXACT, MOST_PANELS, curves_of, there, view
 
 
@@ -118,7 +118,7 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
     if (records := data.sizes["time"]) < 2:
         raise InputError(f"the comparison has {'one record' if records else 'no record'}, and a "
                          "figure of it needs two.")
-    names = observable or telling(data, preferred(data, known))[:2]
+    names = observable or most_different(data, telling(data, preferred(data, known)))[:2]
     panels = []
     for name in names:
         panels += [[step(draw, name, log=log)] for draw in (means, differences)]
@@ -132,11 +132,30 @@ def comparison(data: xarray.Dataset, kind: int, observable: Sequence[str] | None
 def has_times(data: xarray.Dataset) -> bool:
     """Returns whether an event, or an item of a few first-passage times, has a time."""
     most = 8
-    if "delta_time" not in data.attrs:
-        return False
+    return "delta_time" in data.attrs and 0 < reached_times(data).sizes["statement"] <= most
+
+
+def most_different(data: xarray.Dataset, names: Sequence[str]) -> list[str]:
+    """Returns the names, with those first that the comparison's closing sentence calls too far off.
+
+    The measure is the difference in units of its margin. A user's --figure keeps its order.
+    """
+    parameters = data.popflow.parameters
+    if "delta_time" not in data.attrs or parameters.get("figure"):
+        return list(names)
     table = data.verdicts
-    times = table.value.values[table.question.values == "time"]
-    return 0 < len(times) <= most and bool(np.isfinite(times).any())
+    far = dict.fromkeys(names, 0.0)
+    for number in range(table.sizes["statement"]):
+        one = table.isel(statement=number)
+        name, question = str(one.subject.values), str(one.question.values)
+        if name not in far or question not in ("range", "depth"):
+            continue
+        size, margin = np.abs(one.difference.values), one.margin.values
+        if question == "depth":
+            size, margin = np.abs(np.log(size)), np.log(margin)
+        off = (size / margin)[one.verdict.values == "differ"]
+        far[name] = max([far[name], *off[np.isfinite(off)]])
+    return sorted(names, key=lambda name: -far[name])
 
 
 def preferred(data: xarray.Dataset, known: list[str]) -> list[str]:

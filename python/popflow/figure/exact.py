@@ -87,6 +87,30 @@ def minima(axes: Any, data: xarray.Dataset) -> None:
     over(axes, w, e, "global minima", linestyle=(0, (1, 1)))
 
 
+def erf_law(axes: Any, data: xarray.Dataset) -> None:
+    """Draws theorem 3 of JoMA on the weights of a linear activation with exponential attention:
+
+    erf(v/(sqrt 2 tau)) = erf(v(0)/(sqrt 2 tau)) + sqrt(2/pi) e^c Delta t/tau. It has no parameter
+    that is fitted.
+    """
+    from scipy.special import erf, erfinv
+
+    parameters = data.popflow.parameters
+    if (parameters["activation"], parameters["attention"]) != ("linear", "exp"):
+        return
+    if axes.get_label() != "over time" or "drive" not in data.popflow.group("problem"):
+        return
+    tau, drive = float(parameters["temperature"]), data.popflow.group("problem")["drive"]
+    time = np.linspace(float(data.time[0]), float(data.time[-1]), 400)
+    start = data["v"].isel({data["v"].dims[0]: 0}).transpose(*drive.dims).values.ravel()
+    rate = np.sqrt(2 / np.pi) * np.exp(float(parameters["offset"])) / tau * drive.values.ravel()
+    law = erf(start / (np.sqrt(2) * tau)) + rate * time[:, np.newaxis]
+    v = np.sqrt(2) * tau * erfinv(np.where(np.abs(law) < 1, law, np.nan))
+    for number, entry in enumerate(v.T):
+        over(axes, time, entry, "law of erf(v), theorem 3" if number == 0 else "_", linewidth=0.7,
+             linestyle=(0, (1, 2)))
+
+
 def transitions(data: xarray.Dataset) -> tuple[float, float]:
     """Returns markov's p and q."""
     p, q = (float(data.popflow.parameters[name]) for name in "pq")
@@ -114,4 +138,5 @@ def over(axes: Any, x: Any, y: Any, label: str, **style: Any) -> None:
               **{**EXACT, **style})
     axes.set_xlim(limits[0])
     axes.set_ylim(limits[1])
-    key_of_page(axes, axes.lines[-1:])
+    if not label.startswith("_"):
+        key_of_page(axes, axes.lines[-1:])

@@ -34,7 +34,7 @@ def field(axes: Any, data: xarray.Dataset, name: str, colour_by: str | None = No
         matrix(axes, data, name, saved)
     else:
         entries(axes, data, name, own[0] if own else None, colour_by, log)
-    if axes.get_legend() is None:
+    if axes.get_legend() is None and not axes.get_title("left"):
         heading(axes, meaning(data, name), BESIDE_BAR)
 
 
@@ -113,12 +113,15 @@ def matrix(axes: Any, data: xarray.Dataset, name: str, saved: str | None) -> Non
         axes.set_xlabel(str(last.dims[0]).replace("_", " ") if last.ndim else "")
         axes.set_ylabel(symbol(data, name))
         return
-    image = axes.imshow(last.values, **shades([last.values]))
+    rows, columns = last.shape
+    cells = aggregated(last.values.astype(float))
+    image = axes.imshow(cells, extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), **shades([cells]))
     axes.set_xlabel(str(last.dims[1]).replace("_", " "))
     axes.set_ylabel(str(last.dims[0]).replace("_", " "))
     named_places(axes, last)
     axes.spines[["top", "right"]].set_visible(True)
     bar(axes, image, symbol(data, name))
+    heading(axes, meaning(data, name) + block_note(last), BESIDE_BAR)
 
 
 def shades(matrices: Sequence[Any], difference: bool = False) -> dict[str, Any]:
@@ -142,20 +145,28 @@ def middle_of_runs(y: Any) -> Any:
         return y[0] if len(y) == 1 else np.nanmedian(y, axis=0)
 
 
-MOST_ROWS = 120  # larger matrices are averaged in blocks: print has no finer resolution
+MOST_ROWS = 120  # print shows no finer matrix: of larger ones each block shows one entry
 
 
 def aggregated(cells: Any) -> Any:
-    """Returns the matrix with blocks averaged to at most MOST_ROWS rows and columns."""
+    """Returns the entry of largest size in each block of a matrix with at most MOST_ROWS rows and
+    columns of blocks; means would hide the large entries of sparse matrices."""
     for along in (0, 1):
         count = cells.shape[along]
         size = -(-count // MOST_ROWS)
         if size > 1:
             starts = np.arange(0, count, size)
-            sums = np.add.reduceat(cells, starts, axis=along)
-            lengths = np.diff([*starts, count])
-            cells = sums / (lengths[:, np.newaxis] if along == 0 else lengths)
+            high = np.maximum.reduceat(cells, starts, axis=along)
+            low = np.minimum.reduceat(cells, starts, axis=along)
+            cells = np.where(high >= -low, high, low)
     return cells
+
+
+def block_note(cells: Any) -> str:
+    """Returns a note on the blocks of a large matrix, for its heading."""
+    rows, columns = (-(-count // MOST_ROWS) for count in cells.shape)
+    return "" if rows * columns == 1 else \
+        f" (largest entry of each {rows} $\\times$ {columns} block)"
 
 
 def at_end(data: xarray.Dataset, name: str) -> xarray.DataArray:
@@ -212,8 +223,8 @@ def picture(axes: Any, data: xarray.Dataset, name: str, like: Sequence[str] | No
     owners = {part: data if part in data else data.popflow.group("problem")
               for part in name.split("-")}
     bar(axes, image, " $-$ ".join(symbol(owner, part) for part, owner in owners.items()))
-    heading(axes, " minus ".join(meaning(owner, part) for part, owner in owners.items()),
-            BESIDE_BAR)
+    heading(axes, " minus ".join(meaning(owner, part) for part, owner in owners.items())
+            + block_note(parts[0]), BESIDE_BAR)
 
 
 def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
@@ -223,6 +234,8 @@ def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
     symbols = [symbol(data, name), mathematics(other)]
     cells = [aggregated(one.values.astype(float)) for one in both]
     scale = shades(cells)
+    if scale["cmap"] == GRADED:
+        scale["vmin"] = min(0.0, scale["vmin"])  # two constant matrices: alike if their sizes are
     for place, matrix_of in enumerate(cells):
         image = axes.imshow(matrix_of, extent=(1.1 * place, 1.1 * place + 1, both[0].shape[0], 0),
                             **scale)
@@ -234,29 +247,40 @@ def beside(axes: Any, data: xarray.Dataset, name: str, other: str) -> None:
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.spines[["left", "bottom"]].set_visible(False)
     bar(axes, image, "", below=True)
-    heading(axes, meaning(data, name))
+    heading(axes, meaning(data, name) + block_note(both[0]))
 
 
-def bar(axes: Any, mappable: Any, label: str, below: bool = False) -> Any:
-    """Draws and returns a colour bar beside or below the panel."""
+def bar(axes: Any, mappable: Any, label: str, below: bool = False,
+        extend: str = "neither") -> Any:
+    """Draws and returns a colour bar beside or below the panel; `extend` marks ends with arrows."""
     place = {"location": "bottom", "pad": 0.03, "aspect": 30} if below else \
         {"pad": 0.02, "aspect": 18}
-    colours = axes.figure.colorbar(mappable, ax=axes, **place)
+    colours = axes.figure.colorbar(mappable, ax=axes, extend=extend, **place)
     colours.outline.set_linewidth(0.4)
     colours.set_label(label)
     return colours
 
 
+def of_parameter(data: xarray.Dataset, name: str, count: int) -> Any:
+    """Returns the numbers of a parameter that has one for each item; None if it has not."""
+    numbers = np.asarray(data.popflow.parameters.get(name))
+    return numbers.astype(float) if numbers.dtype.kind in "iuf" and numbers.shape == (count,) \
+        else None
+
+
 def passages(axes: Any, data: xarray.Dataset, name: str, over: str | None = None,
              log: str | None = "none") -> None:
-    """Draws first-passage times of many items over their index or a dataset of the problem."""
+    """Draws first-passage times of many items over their index, a dataset of the problem, or a
+    parameter with a number for each item."""
     data = well(data)
     times = values(data, name)
     times = times.reshape(len(times) if "run" in data[name].dims else 1, -1)
     spread = times if len(times) > 1 else None
     times = middle_of_runs(times)
     problem = data.popflow.group("problem")
-    if over in problem:
+    if over is not None and (numbers := of_parameter(data, over, len(times))) is not None:
+        places, label, log = numbers, over.replace("_", " "), None if log == "none" else log
+    elif over in problem:
         places, label = problem[over].values.astype(float).ravel(), axis(problem, str(over))
     else:
         places, label = np.arange(len(times)), str(data[name].dims[-1])

@@ -9,7 +9,8 @@ import h5py
 import xarray
 
 from ..errors import InputError
-from ..files import open_file, require_own
+from ..files import require_own
+from ..opening import open_file
 from ..words import word
 
 RUN, COMPARISON, RATES, SWEEP, SWEEPS_COMPARED = range(5)

@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray
 
-from .symbols import mathematics, prose
+from .symbols import is_symbol, mathematics, prose
 
 WIDTH = 42  # characters across a panel
 BESIDE_BAR = 31  # characters above a panel with a colour bar
@@ -38,10 +38,34 @@ def both(data: xarray.Dataset, name: str) -> str:
 def meaning(data: xarray.Dataset, name: str) -> str:
     """Returns the meaning in a few words: the first part of the file's long_name."""
     if made := MADE.match(name):
-        return MADE_IN_WORDS[made[1]] + made[2].replace("_", " ")
+        return MADE_IN_WORDS[made[1]] + spoken(made[2])
+    return prose(parts_of_meaning(data, name)[0]) or name.replace("_", " ")
+
+
+def parts_of_meaning(data: xarray.Dataset, name: str) -> list[str]:
+    """Returns the parts of the file's long_name, without what stands in brackets."""
     text = data[name].attrs.get("long_name", "") if name in data.variables else ""
-    text = text.split(";")[0]
-    return prose(re.sub(r" \([^()]*[a-z]{3}[^()]*\)", "", text)) or name.replace("_", " ")
+    text = re.sub(r" \([^()]*[a-z]{3}[^()]*\)", "", text)  # first: brackets may hold semicolons
+    return re.split("[;:] *", text)
+
+
+def own_meaning(data: xarray.Dataset, name: str) -> str:
+    """Returns the meaning; if other variables have the same first part, its beginning and the
+    second part."""
+    first, *more = parts_of_meaning(data, name)
+    others = [parts_of_meaning(data, str(other))[0] for other in data.data_vars if other != name]
+    if not first or not more or first not in others:
+        return meaning(data, name)
+    start = first.split(",")[0]
+    first = first if start in others and start != first else start
+    if " " not in start and not is_symbol(start):  # the name of a variable
+        first = first.replace("_", " ")
+    return prose(f"{first}, {more[0]}")
+
+
+def spoken(name: str) -> str:
+    """Returns the name of an event in words: "stage 1 end" of stage1_end."""
+    return re.sub(r"([a-z])(\d)", r"\1 \2", name.replace("_", " "))
 
 
 def told_apart(data: xarray.Dataset, names: Sequence[str]) -> list[str]:

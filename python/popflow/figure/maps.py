@@ -10,8 +10,8 @@ import xarray
 
 from .cells import finished, fraction, meaning_of_finished, without_single, words_of
 from .fields import bar
-from .labels import BESIDE_BAR, axis, heading, key_of_page, symbol, upright
-from .over_axis import places, value_label
+from .labels import BESIDE_BAR, axis, heading, key_of_page, symbol, upright, wrapped
+from .over_axis import name_along, places, value_label
 from .scales import above, over_decades, own_ticks, rounding, significant, spaced_by_factors
 from .style import GRADED, PALE, UNDECIDED, colour
 
@@ -42,7 +42,8 @@ def heat_map(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,
         shades = norm(every, word or name.startswith("fraction_of_"))
         image = axes.pcolormesh(across, up, on_scale(cells.values, shades), cmap=GRADED,
                                 rasterized=True, norm=shades)
-        bar(axes, image, f"fraction of runs: {word}" if word else symbol(data, name))
+        bar(axes, image, f"fraction of runs: {word}" if word else symbol(data, name),
+            extend=beyond(every, shades))
     axes.spines[["top", "right"]].set_visible(True)
     for along, dim in ((axes.xaxis, x), (axes.yaxis, y)):
         if places(data, dim)[1] is None:
@@ -99,14 +100,43 @@ def norm(cells: Any, is_fraction: Any) -> Any:
         return Normalize(0, 1)
     if over_decades(cells):
         return LogNorm(significant(cells).min(), np.nanmax(cells))
-    return Normalize(np.nanmin(cells), np.nanmax(cells)) if np.isfinite(cells).any() else None
+    return Normalize(*inner(cells)) if np.isfinite(cells).any() else None
+
+
+FEW = 0.05  # part of the cells that may lie beyond the colours
+FAR = 3  # times the range of the other cells, beyond which such cells would flatten the colours
+
+
+def inner(cells: Any) -> tuple[float, float]:
+    """Returns the range of the numbers; without a few outliers that would flatten the colours."""
+    found = cells[np.isfinite(cells)]
+    low, high = np.quantile(found, (FEW, 1 - FEW))
+    room = FAR * (high - low)
+    if room == 0:
+        return float(found.min()), float(found.max())
+    return (float(low if found.min() < low - room else found.min()),
+            float(high if found.max() > high + room else found.max()))
+
+
+def beyond(cells: Any, shades: Any) -> str:
+    """Returns the ends of a colour bar beyond which there are numbers."""
+    if shades is None:
+        return "neither"
+    found = cells[np.isfinite(cells)]
+    below, above_all = (found < shades.vmin).any(), (found > shades.vmax).any()
+    ends = {(True, False): "min", (False, True): "max", (True, True): "both"}
+    return ends.get((bool(below), bool(above_all)), "neither") if not on_log(shades) else "neither"
+
+
+def on_log(shades: Any) -> bool:
+    from matplotlib.colors import LogNorm
+
+    return isinstance(shades, LogNorm)
 
 
 def on_scale(cells: Any, shades: Any) -> Any:
     """Returns the cells, with NaN where a logarithmic scale cannot show the number."""
-    from matplotlib.colors import LogNorm
-
-    return above(cells, rounding(cells)) if isinstance(shades, LogNorm) else cells
+    return above(cells, rounding(cells)) if on_log(shades) else cells
 
 
 def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
@@ -129,10 +159,8 @@ def edges(along: Any, data: xarray.Dataset, dim: str, log: str | None) -> Any:
 
 
 def named(axes: Any, data: xarray.Dataset, x: str, y: str) -> None:
-    sides: list[tuple[Any, Any, str]] = [(axes.set_xlabel, axis, x), (axes.set_ylabel, upright, y)]
-    for place, label, name in sides:
-        _, ticks = places(data, name)
-        place(name.replace("_", " ") if ticks is not None else label(data, name))
+    axes.set_xlabel(wrapped(name_along(data, x), 38))
+    axes.set_ylabel(wrapped(name_along(data, y), 26))
 
 
 def scatter(axes: Any, data: xarray.Dataset, name: str, x: str, y: str,

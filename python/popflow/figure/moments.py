@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from .labels import number, wrapped
+from .labels import number, spoken, wrapped
 from .over_time import BAND, SOME_RUNS, by_outcome
 from .page import Page
 from .runs import events, recorded, well
@@ -53,7 +53,7 @@ def lines(page: Page, timed: list[Any], data: xarray.Dataset) -> None:
                       transform=raised(axes, 5 * higher), clip_on=False)
         shown = any(axes.get_xlim()[0] <= time <= axes.get_xlim()[1] for axes in timed)
         if shown or any(axes.get_label() == "events marked" for axes in page):
-            explain(page, marker, f"{name.replace('_', ' ')}, {told(happened, len(times))}")
+            explain(page, marker, f"{spoken(name)}, {told(happened, len(times))}")
 
 
 def in_order(data: xarray.Dataset) -> list[tuple[str, Any]]:

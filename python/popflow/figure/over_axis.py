@@ -15,6 +15,7 @@ from .cells import (
     fraction,
     meaning_of_finished,
     middle,
+    numbers_along,
     numeric,
     of_those_well,
     swept,
@@ -32,8 +33,9 @@ from .labels import (
     key_of_page,
     meaning,
     number,
+    spoken,
     symbol,
-    upright,
+    wrapped,
 )
 from .over_time import over_time
 from .scales import (
@@ -101,13 +103,13 @@ def lines(axes: Any, data: xarray.Dataset, names: Sequence[str], over: str,
         own_ticks(axes.xaxis, x)
     if word or all(name.startswith("fraction_of_") for name in names):
         axes.set_ylim(-0.05, 1.05)
-    axes.set_xlabel(over.replace("_", " ") if ticks is not None else axis(data, over))
+    axes.set_xlabel(wrapped(name_along(data, over), 38))
     label_lines(axes, data, names, word, bool(others))
 
 
 def by_number(data: xarray.Dataset, dim: str) -> bool:
     """Returns whether a position along the dimension (value or item number) can set a shade."""
-    return data[dim].dtype.kind in "iuf" and (numeric(data, dim) or not swept(data, dim))
+    return numeric(data, dim) or (data[dim].dtype.kind in "iuf" and not swept(data, dim))
 
 
 def ordered(data: xarray.Dataset, dim: str) -> bool:
@@ -153,7 +155,8 @@ def shaded(axes: Any, data: xarray.Dataset, x: Any, y: Any, by: str, marker: str
 
     place, _ = places(data, by)
     logarithmic = spaced_by_factors(place) and bool((place > 0).all())
-    bar = many(axes, x, y, np.log10(place) if logarithmic else place, upright(data, by), marker)
+    bar = many(axes, x, y, np.log10(place) if logarithmic else place,
+               wrapped(name_along(data, by), 26), marker)
     if len(place) <= MOST_TICKS:
         bar.set_ticks(np.log10(place) if logarithmic else place,
                       labels=[short(value) for value in place])
@@ -199,7 +202,7 @@ def draw(axes: Any, x: Any, parts: list[Any], row: int, label: str | None) -> No
 def name_of(data: xarray.Dataset, name: str) -> str:
     """Returns the label of a line among others; an event has its name."""
     made = MADE.match(name)
-    return made[2].replace("_", " ") if made else both(data, name)
+    return spoken(made[2]) if made else both(data, name)
 
 
 def line_label(data: xarray.Dataset, name: str, others: list[Any], row: int) -> str:
@@ -219,6 +222,8 @@ def short(value: Any) -> str:
 
 def places(data: xarray.Dataset, over: str) -> tuple[Any, list[str] | None]:
     """Returns the cells' positions along an axis, and their labels if they are not numbers."""
+    if (numbers := numbers_along(data, over)) is not None:
+        return numbers, None
     if by_number(data, over):
         return data[over].values.astype(float), None
     along = np.arange(data.sizes[over])
@@ -227,6 +232,13 @@ def places(data: xarray.Dataset, over: str) -> tuple[Any, list[str] | None]:
     told = ["\n".join(f"{symbol(data, name)} = {short(data[name].values[place])}"
                       for name in swept(data, over)) for place in along]
     return along, told if len(told) <= 8 else None
+
+
+def name_along(data: xarray.Dataset, over: str) -> str:
+    """Returns the label of an axis: the meaning of its parameter, or the axis's own name."""
+    plain = "option" not in data[over].attrs and swept(data, over)
+    return over.replace("_", " ") if plain or places(data, over)[1] is not None \
+        else both(data, over)
 
 
 def series(axes: Any, data: xarray.Dataset, name: str, over: str, log: str | None = None) -> None:

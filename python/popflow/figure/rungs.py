@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 import xarray
 
-from .labels import axis, heading, key, key_of_page, meaning, symbol, wrapped
+from .labels import axis, heading, key, key_of_page, meaning, spoken, symbol, wrapped
 from .labels import number as number_of
 from .scales import above, decades, floors, set_scales
 from .style import GREY, curve
 
 
 def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -> None:
-    """Draws the mean of each rung, with two standard errors to each side."""
+    """Draws the mean of each rung, with two standard errors to each side.
+
+    On a logarithmic axis these are errors of the logarithm, which never reach the foot.
+    """
     time = data.time.values
     (floor,) = floors(data[f"{name}_mean"].values, log)
     for number, rung in enumerate(data.rung.values):
@@ -22,8 +25,12 @@ def means(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) ->
         error = np.nan_to_num(2 * data[f"{name}_mean_error"].values[number])
         style = curve(number)
         axes.plot(time, above(mean, floor), label=str(rung), **style)
-        axes.fill_between(time, mean - error, mean + error, color=style["color"], alpha=0.25,
-                          linewidth=0)
+        if np.isfinite(floor):  # on a logarithmic axis: the relative error to each side
+            mean, error = above(mean, floor), np.exp(error / np.maximum(np.abs(mean), floor))
+            low, high = mean / error, mean * error
+        else:
+            low, high = mean - error, mean + error
+        axes.fill_between(time, low, high, color=style["color"], alpha=0.25, linewidth=0)
     set_scales(axes, time, data[f"{name}_mean"].values, log)
     axes.set_xlabel(axis(data, "time"))
     axes.set_ylabel(symbol_of(data, name))
@@ -47,7 +54,7 @@ def differences(axes: Any, data: xarray.Dataset, name: str, log: str | None = No
     endless = False
     for pair, first, second, other in pairs(data):
         mean, band = (data[f"{name}_{what}"].values[pair] for what in ("difference", "band"))
-        verdict = data.popflow.words(f"{name}_verdict").values[pair]
+        verdict = verdict_of_means(data, name, pair)
         style = curve(list(data.rung.values).index(other))
         axes.plot(time, mean, label=f"{second} $-$ {first}: {verdict}", **style)
         endless = endless or bool(np.isinf(band).any())
@@ -77,7 +84,9 @@ def ratios(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -
     for pair, first, second, other in pairs(data):
         middle, band = (data[f"{name}_log_ratio{what}"].values[pair] for what in ("", "_band"))
         style = curve(list(data.rung.values).index(other))
-        axes.plot(time, np.exp(middle), label=f"{second} / {first}", **style)
+        verdict = verdict_on(data, name, "depth", pair)
+        axes.plot(time, np.exp(middle), **style,
+                  label=f"{second} / {first}" + (f": {verdict}" if verdict else ""))
         band = np.where(np.isfinite(band), band, 0)
         axes.fill_between(time, np.exp(middle - band), np.exp(middle + band),
                           color=style["color"], alpha=0.2, linewidth=0)
@@ -89,6 +98,23 @@ def ratios(axes: Any, data: xarray.Dataset, name: str, log: str | None = None) -
     axes.set_ylabel("ratio of geometric means")
     key(axes)
     within(axes, time)
+
+
+def verdict_of_means(data: xarray.Dataset, name: str, pair: int) -> str:
+    """Returns the verdict on the means. If it is undecided although equal means are rejected, says
+    so, as the table does ("differs by")."""
+    verdict = str(data.popflow.words(f"{name}_verdict").values[pair])
+    level = float(data.attrs.get("level", 0.95))
+    rejected = f"{name}_p_value" in data and data[f"{name}_p_value"].values[pair] <= 1 - level
+    return "differ, perhaps within the margin" if verdict == "undecided" and rejected \
+        else verdict
+
+
+def verdict_on(data: xarray.Dataset, name: str, question: str, pair: int) -> str:
+    """Returns the verdict of the table on a question about an observable; empty without one."""
+    table = data.verdicts
+    found = (table.subject.values == name) & (table.question.values == question)
+    return str(table.verdict.values[found][0, pair]) if found.any() else ""
 
 
 SPARE = 0.6  # fraction of the height of lines and margin, kept for wider bands
@@ -126,10 +152,12 @@ def to_lines(axes: Any, margins: list[float]) -> None:
 
 
 def when(axes: Any, data: xarray.Dataset) -> None:
-    """Draws median times of events with intervals; an arrow marks a time after the end."""
-    table = data.verdicts
-    table = table.isel(statement=table.question.values == "time")
-    names = [(f"{subject}[{item}]" if item >= 0 else str(subject)).replace("_", " ")
+    """Draws median times of events with intervals; an arrow marks a time after the end.
+
+    Events that no rung reached are left out.
+    """
+    table = reached_times(data)
+    names = [spoken(str(subject)) + (f"[{item}]" if item >= 0 else "")
              for subject, item in zip(table.subject.values, table["item"].values)]
     end = float(data.time[-1])
     rungs = data.sizes["rung"]
@@ -151,6 +179,13 @@ def when(axes: Any, data: xarray.Dataset) -> None:
     axes.set_xlabel(axis(data, "time"))
     heading(axes, "median time over all runs")
     key_of_page(axes)
+
+
+def reached_times(data: xarray.Dataset) -> xarray.Dataset:
+    """Returns the statements on median times of events that some rung reached."""
+    table = data.verdicts
+    return table.isel(statement=(table.question.values == "time")
+                      & np.isfinite(table.value.values).any(axis=-1))
 
 
 def pairs(data: xarray.Dataset) -> list[tuple[int, str, str, str]]:

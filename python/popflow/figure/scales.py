@@ -99,14 +99,24 @@ def without_roundings(axes: Any, y: Any) -> None:
 
 def decades(along: Any) -> None:
     """Sets ticks at up to seven powers of ten, with numbers between them below two decades."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+        NullLocator,
+    )
 
     low, high = np.log10(along.get_view_interval())
     along.set_minor_formatter(NullFormatter())
     if high - low > 1.5:
         along.set_major_locator(LogLocator(numticks=7))
     else:
-        along.set_major_locator(LogLocator(subs=(1, 2, 5) if high - low > 0.5 else range(1, 10)))
+        if high - low > 0.5:
+            along.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        else:  # equal distances: leading digits would leave all of 1 to 2 without a number
+            along.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+            along.set_minor_locator(NullLocator())
         along.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
 
 
@@ -158,7 +168,7 @@ def spaced_by_factors(x: Any) -> bool:
     """Returns whether the positions are equally spaced in the logarithm."""
     x = np.unique(np.asarray(x, float))
     x = x[np.isfinite(x) & (x > 0)]
-    if len(x) < 4 or x[-1] / x[0] < 8:
+    if len(x) < 3 or x[-1] / x[0] < 8:
         return False
     ways, factors = np.diff(x), np.diff(np.log(x))
     return np.std(factors) / factors.mean() < np.std(ways) / ways.mean() / 2

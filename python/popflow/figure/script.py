@@ -16,7 +16,7 @@ def script(plan: Plan, path: Path, output: Path, style: str | os.PathLike[str] |
     wide = ", wide_last=True" if plan.wide_last else ""
     style = f", style={python(os.fspath(style))}" if style is not None else ""
     lines = "\n".join(f"    {line}" for line in plan.code())
-    return f'''"""Draws {output.name} from {path.name}. `page[0]`, ... are matplotlib's Axes."""
+    return f'''"""Draws a figure of a file of popflow. `page[0]`, ... are matplotlib's Axes."""
 
 import popflow
 from popflow.figure import {names}

@@ -9,7 +9,7 @@ GREEK = set("alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi pi r
             "chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega".split())
 OPERATORS = {"sum": r"{\sum}", "max": r"\mathrm{max}", "min": r"\mathrm{min}", "log": r"\log ",
              "exp": r"\exp ", "grad": r"\nabla ", "bbar": r"\bar{b}"}
-SYMBOL = re.compile(r"(?<=\w)(_([A-Z0-9{]|\w\b)|\^[\w{])|^\|.*\|$|^\w'$")
+SYMBOL = re.compile(r"(?<=\w)(_([A-Z0-9]+(?![A-Za-z0-9])|\{|\w\b)|\^[\w{])|^\|.*\|$|^\w'$")
 TOKEN = re.compile(r"->|[_^]\{|[_^]|[A-Za-z]+|\d+(?:\.\d+)?|\s+|.")
 
 

@@ -8,7 +8,7 @@ import xarray
 from .blocks import blocks, has_blocks
 from .conserved import drift, invariants
 from .declared import panels_of
-from .exact import minima, separatrix, valley
+from .exact import erf_law, minima, separatrix, valley
 from .fields import beside, field, passages
 from .flat import of_drift, said_of_flat
 from .moments import marks, untold
@@ -91,6 +91,8 @@ def view(data: xarray.Dataset) -> Plan:
         if panel[0].draw is plane:
             x, y = panel[0].arguments
             panel += [step(own) for own in EXACT.get((system, x, y), [])]
+        elif panel[0].draw is field and system == "joma" and panel[0].arguments == ("v",):
+            panel.append(step(erf_law))
     panels = [full for panel in panels if (full := with_data(panel, data))]
     if any(there(data, name) for name in invariants(data)):
         panels.append([step(drift)])
@@ -117,6 +119,10 @@ def anything(data: xarray.Dataset) -> list[Panel]:
     shown = [name for name in str(data.attrs.get("observables", "")).split() if name not in known]
     panels: list[Panel] = [[step(curves, [name])] for name in shown[:MOST_PANELS - 2]]
     fields = str(data.attrs.get("state_fields", "")).split()
+    matrices = [name for name in fields if there(data, name)
+                and sum(size > 1 for size in data[name].shape[-2:]) == 2
+                and not {"time", "run"} & set(data[name].dims[-2:])]
+    panels += [[step(field, name)] for name in matrices[:2]]
     numbers = [name for name in fields if name in data and set(data[name].dims) <= {"run", "time"}]
     if len(numbers) > 1:
         panels.append([step(plane, *numbers[:2])])
@@ -153,7 +159,8 @@ def with_problem(panel: Panel, data: xarray.Dataset) -> Panel:
     problem = data.popflow.group("problem") if "problem" in data.popflow.groups else {}
 
     def own_of(option: str, name: str) -> str | None:
-        if option not in ("colour_by", "over") or name in problem:
+        if option not in ("colour_by", "over") or name in problem or \
+                np.ndim(data.popflow.parameters.get(name)) == 1:
             return name
         return INSTEAD.get(name) if INSTEAD.get(name) in problem else None
 

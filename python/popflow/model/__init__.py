@@ -3,11 +3,16 @@
     from popflow.model import Model, finite, cross_entropy
 
 The class `Model` has a method for each part of a model; docs/models.md is the full documentation.
+
+A call of Model checks a declaration (checks/) and keeps it (parts.py). `build()` rewrites formulas
+of symbols (symbols/) by the rules of derivatives (derive/), prints them as C++ (emit/), and
+compiles them into the cache (compilers.py, building.py, key.py).
 """
 
 from .definition import Model, System
 from .errors import ModelError
 from .laws import categorical, finite, mixture, normal, rademacher, uniform
+from .streams import scan, stream
 from .symbols import (
                       Symbol,
                       cross_entropy,
@@ -18,7 +23,8 @@ from .symbols import (
                       softmax,
                       where,
 )
+from .tables import dataset, file
 
-__all__ = ["Model", "ModelError", "Symbol", "System", "categorical", "cross_entropy", "erf",
-           "finite", "logistic_loss", "logsumexp", "mixture", "normal", "one_hot",
-           "rademacher", "softmax", "uniform", "where"]
+__all__ = ["Model", "ModelError", "Symbol", "System", "categorical", "cross_entropy", "dataset",
+           "erf", "file", "finite", "logistic_loss", "logsumexp", "mixture", "normal", "one_hot",
+           "rademacher", "scan", "softmax", "stream", "uniform", "where"]

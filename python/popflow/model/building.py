@@ -1,64 +1,25 @@
-"""Compiles generated source to plug-ins, and caches them."""
+"""Compiles generated source to plug-ins, and caches them.
+
+The cache has a folder for each key (key.py) with the library, its source, and a file `.hash`: the
+hash of the generated source, and that of the library's bytes. Compiled formulas lie in `objects`,
+by all that reaches the compiler: plug-ins that differ in their description share them.
+"""
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
-import re
 import shutil
-import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
+from ..errors import OutputError
+from ..private import private_folder
+from .compilers import Compiler
 from .errors import ModelError
 
-# No -march=native and no -ffast-math: plug-ins give the same bits on every machine. CXXFLAGS of the
-# environment are ignored for the same reason.
-FLAGS = ("-std=c++20", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC",
-         "-shared", "-fvisibility=hidden")
-
-
-def compiler() -> str:
-    """Returns the compiler that POPFLOW_CXX names, else g++ or clang++."""
-    wanted = os.environ.get("POPFLOW_CXX")
-    found = shutil.which(wanted) if wanted else shutil.which("g++") or shutil.which("clang++")
-    if found is None:
-        what = f"POPFLOW_CXX names {wanted}, which is no program" if wanted else \
-            "a model needs a C++ compiler, and there is none"
-        raise ModelError(f"{what}; install g++ 12 or later (on Debian: apt-get install g++)")
-    return found
-
-
-@functools.cache
-def version_of(path: str) -> str:
-    done = subprocess.run([path, "--version"], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise ModelError(f"the compiler {path} does not run: {done.stderr.strip()}")
-    return done.stdout.splitlines()[0]
-
-
-def headers() -> Path:
-    """Returns the folder of popflow's headers: in the package, its checkout or its installation."""
-    here = Path(__file__).resolve().parent
-    places = [here.parent / "include", here.parents[2] / "include"]
-    places += [folder / "include" for folder in here.parents[:6]]
-    for place in places:
-        if (place / "popflow" / "model.hpp").is_file():
-            return place
-    raise ModelError("popflow's headers were not found beside the package; install it again")
-
-
-@functools.cache
-def digest_of_headers() -> bytes:
-    made = hashlib.sha256()
-    folder = headers() / "popflow"
-    for path in sorted([*folder.glob("math/*.hpp"), folder / "math.hpp", folder / "pack.hpp",
-                        folder / "lanes.hpp", folder / "widest.hpp", folder / "model.hpp",
-                        folder / "matrices.hpp",
-                        folder / "plugin.h"]):
-        made.update(path.read_bytes())
-    return made.digest()
+ADVICE = "set XDG_CACHE_HOME to a folder that is yours and can be written"
 
 
 def cache() -> Path:
@@ -67,48 +28,122 @@ def cache() -> Path:
     return Path(base) / "popflow" / "models"
 
 
-def place_of(digest: bytes, name: str) -> Path:
-    """Returns the path of the plug-in of a model with these contents, which need not exist yet."""
-    path = compiler()
-    whole = hashlib.sha256(b"\0".join([digest, version_of(path).encode(), " ".join(FLAGS).encode(),
-                                       digest_of_headers()]))
-    return cache() / whole.hexdigest()[:32] / f"{name}.so"
-
-
-def is_built(target: Path) -> bool:
-    """Returns whether a plug-in is in the cache: its library is the last of its files to be
-    written."""
-    return target.is_file()
-
-
-def compiled(source: str, target: Path, digest: str) -> Path:
-    """Compiles to `target`, and writes the hash of the generated source beside it.
-
-    Safe if several processes do so at once: each writes to a folder of its own and renames whole
-    files, the library last."""
+def own(folder: Path) -> Path:
+    """Returns a folder of the cache. Refuses one that others can change: its code would run."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.mkdtemp(prefix="build-", dir=target.parent)
+        return private_folder(folder)
+    except OutputError as problem:
+        raise ModelError(f"the cache of models cannot be used: {problem}; {ADVICE}") from None
+
+
+def folder_of(*keys: str) -> Path:
+    """Returns the folder of the cache for a key."""
+    folder = own(cache())
+    for key in keys:
+        folder = own(folder / key)
+    return folder
+
+
+def require_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ModelError(f"the cache of models cannot be written: {folder} is read-only; {ADVICE}, "
+                         "or build(check=False) a model that is in the cache")
+
+
+def built(target: Path) -> str | None:
+    """Returns the hash of the source of a file in the cache; None if the file is not there or not
+    whole. Files are written before their hash, so that a file with its hash is complete."""
+    try:
+        digest, of_file = target.with_suffix(".hash").read_text().split()
+        return digest if hash_of(target) == of_file else None
+    except (OSError, ValueError):
+        return None
+
+
+def hash_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def digest_of(*texts: str) -> str:
+    made = hashlib.sha256()
+    for text in texts:
+        made.update(b"%d:" % len(text) + text.encode())
+    return made.hexdigest()[:32]
+
+
+def written(target: Path, digest: str, make: Callable[[Path], list[Path]]) -> None:
+    """Fills a file of the cache. `make` writes a file of the same name, and others, to a folder,
+    and returns the others.
+
+    Safe if several processes do so at once, and if the machine crashes: each writes to a folder of
+    its own and renames whole files, the hash last."""
+    require_writable(target.parent)
+    folder = Path(tempfile.mkdtemp(prefix="build-", dir=target.parent))
+    try:
+        others = make(folder)
+        new = folder / target.name
+        hashes = folder / target.with_suffix(".hash").name
+        hashes.write_text(f"{digest}\n{hash_of(new)}\n")
+        for path in (*others, new, hashes):
+            synchronise(path)
+        for path in (*others, new, hashes):
+            path.replace(target.parent / path.name)
+        synchronise(target.parent)
     except OSError as error:
-        raise ModelError(f"the cache of models cannot be written: {error}; set XDG_CACHE_HOME to a "
-                         "folder that can") from None
-    try:
-        written = Path(folder) / f"{target.stem}.cpp"
-        written.write_text(source)
-        library = Path(folder) / target.name
-        command = [compiler(), *FLAGS, "-I", str(headers()), str(written), "-o", str(library)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0 or not library.is_file():
-            kept = target.with_suffix(".failed.cpp")
-            written.replace(kept)
-            errors = re.findall(r"error: .*", done.stderr) or done.stderr.splitlines()[-3:]
-            raise ModelError(f"the compiler refused the model's generated source {kept}: "
-                             + "; ".join(errors[:2]))
-        hash_file = Path(folder) / f"{target.stem}.hash"
-        hash_file.write_text(digest)
-        written.replace(target.with_suffix(".cpp"))
-        hash_file.replace(target.with_suffix(".hash"))
-        library.replace(target)
+        raise ModelError(f"the cache of models cannot be written: {error}; {ADVICE}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def synchronise(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def compiled(compiler: Compiler, source: str, digest: str, key: str, anew: bool = False) -> Path:
+    """Returns the object file of a model's formulas: compiled, or from the cache by its key."""
+    target = folder_of("objects", key) / "formulas.o"
+    if not anew and built(target) is not None:
+        return target
+
+    def make(folder: Path) -> list[Path]:
+        text, new = folder / "formulas.cpp", folder / target.name
+        text.write_text(source)
+        try:
+            compiler.compile(text, new, cache())
+            require_made(compiler, new)
+        except ModelError as error:
+            kept = text.replace(target.with_suffix(".failed.cpp"))
+            raise ModelError(f"{error} (the source is {kept})") from None
+        return [text]
+
+    written(target, digest, make)
     return target
+
+
+def linked(compiler: Compiler, target: Path, formulas: Path, description: str,
+           digest: str) -> None:
+    """Makes a plug-in of its formulas and the source of its description."""
+    def make(folder: Path) -> list[Path]:
+        text, new = folder / f"{target.stem}-description.cpp", folder / target.name
+        text.write_text(description)
+        source = folder / f"{target.stem}.cpp"
+        shutil.copyfile(formulas.with_suffix(".cpp"), source)
+        part = folder / "description.o"
+        compiler.compile(text, part, cache())
+        compiler.link([formulas, part], new, cache())
+        part.unlink()
+        require_made(compiler, new)
+        return [text, source]
+
+    written(target, digest, make)
+
+
+def require_made(compiler: Compiler, path: Path) -> None:
+    if not path.is_file():
+        raise ModelError(f"the compiler {' '.join(compiler.command)} made no {path.name}: it is no "
+                         "C++ compiler")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ModelError
-from .symbols import Symbol, as_symbol, concatenated, told
+from .symbols import Symbol, as_symbol, fixed, told
 
 MOST_NODES = 65_536  # of a product of finite laws
 
@@ -40,6 +40,10 @@ class Law:
     stored: list[tuple[int, Stored]] = field(default_factory=list)  # arrays of the problem
     parts: list[Law] = field(default_factory=list)  # of a mixture
     epochs: bool = False  # whether training visits every sample once in each pass
+    table: Any = None  # of dataset(): the file with the arrays, those of the test set included
+    function: Any = None  # of stream(): makes a sample of those of the parts
+    count: int = 0  # of stream(): samples of the population
+    seed: int = 0
 
     @property
     def samples(self) -> int:
@@ -74,11 +78,7 @@ def finite(*arrays: Any, probability: Any = None, sampling: str = "replacement")
         if isinstance(array, Stored):
             stored.append((number, array))
             array = array.values
-        try:
-            values = np.asarray(array, dtype=float)
-        except (TypeError, ValueError):
-            raise ModelError(f"array {number} of finite() is {type(array).__name__}; it must be "
-                             "numbers") from None
+        values = fixed(array, f"array {number} of finite()")
         if values.ndim == 0 or len(values) == 0:
             raise ModelError(f"array {number} of finite() has no rows; a row is a sample")
         if not np.isfinite(values).all():
@@ -122,17 +122,23 @@ def categorical(probability: Any) -> Law:
 
 
 def normal(shape: int | Sequence[int] = (), covariance: Any = None, mean: Any = None) -> Law:
-    """Standard normal numbers; or a normal vector with a covariance. The mean is 0 unless given."""
+    """Standard normal numbers; or a normal vector with a covariance, of which the diagonal is
+    enough if the others are 0. The mean is 0 unless given."""
     law = Law("normal", shape=shape_of(shape))
     if mean is not None:
-        law.mean = np.asarray(mean, dtype=float)
+        law.mean = fixed(mean, "the mean of normal()")
         if law.mean.shape not in ((), law.shape) or not np.isfinite(law.mean).all():
             raise ModelError(f"the mean of normal() is {told(law.mean.shape)}; its shape is "
                              f"{told(law.shape)}, and all numbers must be finite")
     if covariance is None:
         return law
-    matrix = np.asarray(covariance, dtype=float)
+    matrix = fixed(covariance, "the covariance of normal()")
     (size,) = law.shape if len(law.shape) == 1 else (0,)
+    if matrix.shape == (size,):
+        if not (matrix >= 0).all() or not np.isfinite(matrix).all():
+            raise ModelError("the variances of normal() must be finite and not negative")
+        law.root = np.sqrt(matrix)
+        return law
     if matrix.shape != (size, size):
         raise ModelError(f"the covariance of normal() is {told(matrix.shape)}; for the shape "
                          f"{told(law.shape)} it must be {size} x {size}" if size else
@@ -183,7 +189,7 @@ def mixture(*laws: Law, probability: Any = None) -> Law:
         weights = [chances[k] * law.probability / law.probability.sum()
                    for k, law in enumerate(laws) if law.probability is not None]
         arrays = [np.concatenate(parts) for parts in zip(*(law.arrays for law in laws))]
-        return finite(*arrays, probability=concatenated(weights))
+        return finite(*arrays, probability=np.concatenate(weights))
     if len(shapes[0]) > 1:
         raise ModelError("a finite law beside a continuous one in mixture() takes a single array")
     return Law("mixture", probability=finite(np.arange(len(laws)), probability=chances).probability,

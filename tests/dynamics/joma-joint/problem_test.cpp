@@ -198,7 +198,7 @@ TEST_CASE("a refusal says the reason", "[fast][joma-joint]") {
 }
 
 TEST_CASE("the default end is the one on the reference page", "[fast][joma-joint]") {
-  CHECK(made({})->default_end() == 200);
+  CHECK(made({})->default_end() == 600);
   CHECK(made({"--backprop", "stationary"})->default_end() == 100);
   CHECK(made({"--activation", "square"})->default_end() == 1000);
   CHECK_FALSE(made({})->capabilities().jacobian);

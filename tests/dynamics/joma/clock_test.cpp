@@ -198,7 +198,7 @@ TEST_CASE("90% of a target is passed at the time that the clock gives", "[fast][
     INFO("mu = " << mu);
     const double s = std::log((mu - 0.2) / (0.1 * mu));
     if ((0.2 / mu) >= 0.9) {
-      CHECK(driver.passages()[l] == 0);
+      CHECK(std::isnan(driver.passages()[l]));
     } else {
       CHECK(driver.passages()[l] ==
             Approx(std::exp(0.5) * clock(mu, 0.2, s, 1, 0, false)).epsilon(1e-7));

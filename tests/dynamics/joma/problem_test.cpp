@@ -201,7 +201,7 @@ TEST_CASE("A run continues from another run's last state in all coordinates", "[
   const Case origin(problem);
   std::vector<double> x(4);
   FlowDriver driver(*origin.system, const_cast<Workers&>(origin.workers), {});
-  for (const double t : {10.0, 20.0}) driver.advance(t);
+  driver.advance(20);
   const Matrix expected = origin.joma().deviations(driver.state());
   REQUIRE(expected.cwiseAbs().maxCoeff() < 1e-9);
   for (const char* coordinates : {"reduced", "full"}) {

@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "support/catch.hpp"
 #include "support/markov_fixture.hpp"
 

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "flow/flow_lanes.hpp"
-#include "lane_rows.hpp"
+#include "lanes/lane_rows.hpp"
 #include "support/catch.hpp"
+#include "support/flow_history.hpp"
 #include "support/scb_fixture.hpp"
 
 // Signal coordinates in lanes, compared with single trajectories.
@@ -103,7 +104,7 @@ TEST_CASE("scb: a flow has the same bits alone and in lanes with others", "[fast
     const auto alone = std::move(one.drivers()[0]);
     alone->advance(40);
     for (std::size_t j = 0; j < 3; ++j) CHECK(alone->state()[j] == drivers[i]->state()[j]);
-    CHECK(alone->resume_point().data.values() == drivers[i]->resume_point().data.values());
+    CHECK(popflow::test::history_of(*alone) == popflow::test::history_of(*drivers[i]));
   }
 }
 

@@ -1,0 +1,1 @@
+"""What is refused: declarations, models that lack a part, and starts that are not finite."""

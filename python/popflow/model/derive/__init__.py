@@ -1,0 +1,1 @@
+"""Derivatives of formulas, bounds of their values, and exact means."""

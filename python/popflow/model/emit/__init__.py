@@ -1,0 +1,1 @@
+"""The C++ source and the description of a plug-in."""

@@ -1,0 +1,31 @@
+"""Symbols of a model: arrays of up to two axes whose numbers are not known yet.
+
+A symbol remembers how it was computed. NumPy's operators and functions work on symbols; what they
+return is a symbol, too. Nothing here needs CasADi: a model whose plug-in is in the cache is found
+by its key (key.py).
+"""
+
+from . import functions  # noqa: F401  (fills the tables of NumPy's functions)
+from .own import cross_entropy, erf, logistic_loss, logsumexp, softmax
+from .symbol import (
+                      Symbol,
+                      as_symbol,
+                      binary,
+                      broadcast,
+                      contents,
+                      fixed,
+                      in_order,
+                      joined,
+                      one_hot,
+                      product,
+                      reduced,
+                      taken,
+                      told,
+                      unary,
+                      where,
+)
+from .values import evaluate, evaluated
+
+__all__ = ["Symbol", "as_symbol", "binary", "broadcast", "contents", "cross_entropy", "erf",
+           "evaluate", "evaluated", "fixed", "in_order", "joined", "logistic_loss", "logsumexp",
+           "one_hot", "product", "reduced", "softmax", "taken", "told", "unary", "where"]

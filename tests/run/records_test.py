@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+# label: fast
+"""The records of a flow change neither its steps nor its results."""
+
+from runs import Folder, attribute, check, h5py, np, popflow, run_all
+
+FLOWS = {
+    "scb": ["scb", "--vocab-size", 10, "--context-length", 20, "--t-end", 50],
+    "scb, verner8": ["scb", "--vocab-size", 10, "--context-length", 20, "--t-end", 50, "--method", "verner8",
+                     "--rtol", 1e-10],
+    "signals": ["scb", "--coordinates", "signal", "--t-end", 100],
+    "two stages": ["scb", "--schedule", "two-stage", "--vocab-size", 10, "--context-length", 20],
+    "reduced": ["joma", "--tokens", 10],
+    "joma-joint": ["joma-joint", "--tokens", 20, "--classes", 10, "--t-end", 50],
+    "markov": ["markov", "--t-end", 50],
+    "markov, steady": ["markov", "--stop-when", "steady", "--t-end", 1e4],
+    "markov, momentum": ["markov", "--t-end", 50, "--optimizer", "momentum", "--learning-rate", 0.1],
+    "markov, warm-up": ["markov", "--t-end", 50, "--warmup", 7, "--learning-rate-schedule", "step:20:0.5"],
+    "markov, bulirsch_stoer": ["markov", "--t-end", 50, "--method", "bulirsch_stoer"],
+    "markov, rosenbrock4": ["markov", "--t-end", 50, "--method", "rosenbrock4"],
+    "topic": ["topic", "--topics", 4, "--words-per-topic", 3, "--topics-per-document", 2, "--t-end", 1000],
+    "linear-attention": ["linear-attention", "--eigenvalues", "1,0.5", "--method", "fehlberg78"],
+    "deep-linear": ["deep-linear", "--strengths", "2,1"],
+}
+
+
+def contents(path):
+    """Returns the numbers that must not depend on the number of records, and the records by time."""
+    with h5py.File(path) as file:
+        time = file["time"][()]
+        along = {name: value[()] for name, value in file.items()
+                 if isinstance(value, h5py.Dataset) and value.ndim > 0 and len(value) == len(time) > 3}
+        whole = {name: file[name][()] for name in
+                 ("statistics/accepted_steps", "statistics/rejected_steps")}
+        whole |= {f"events/{name}": file["events"][name][()] for name in ("kind", "time", "index")
+                  if "events" in file and name in file["events"]}
+        whole["steps"] = np.sum(file["statistics/steps"][1:][file["statistics/steps"][1:] > 0])
+        if attribute(path, "status") == "complete":
+            whole |= {name: value[-1] for name, value in along.items()}
+        return whole, time, along
+
+
+def same(one, other):
+    return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
+
+
+def test_records_change_no_flow():
+    with Folder() as folder:
+        for title, words in FLOWS.items():
+            found = []
+            for saves in ([5, "--save-spacing", "linear"], [201, "--save-spacing", "linear"],
+                          [41, "--save-spacing", "log", "--save-first", 0.01]):
+                popflow("run", *words, "--saves", *saves, "--state", "all", "-o", "a.h5", "--force",
+                        "--quiet", folder=folder, code=0)
+                found.append(contents(f"{folder}/a.h5"))
+            few = found[0][0]
+            for whole, time, _ in found[1:]:
+                for name, value in few.items():
+                    check(same(value, whole[name]), (title, name, len(time), value, whole[name]))
+            if "loss" not in few:
+                continue  # the run stopped at a steady state
+            # A record has the same bits whatever others there are.
+            for name, value in found[0][2].items():
+                check(same(value[1], found[1][2][name][50]), (title, name))
+
+
+def test_records_change_no_cell_of_a_sweep():
+    with Folder() as folder:
+        axes = ["--over", "w0=-1.9:.9:5", "--over", "e0=.1:1:5", "--t-end", 50, "--quiet"]
+        popflow("sweep", "markov", *axes, "-o", "end.h5", folder=folder, code=0)
+        for saves in (7, 201):
+            popflow("sweep", "markov", *axes, "--record", "series", "--saves", saves, "-o", "series.h5",
+                    "--force", folder=folder, code=0)
+            with h5py.File(f"{folder}/end.h5") as end, h5py.File(f"{folder}/series.h5") as series:
+                ends = [name for name in end if name + "_end" in series]
+                check("excess_loss" in ends, ends)
+                for name in ends:
+                    check(same(end[name][()], series[name + "_end"][()]), (name, saves))
+                    check(same(end[name][()], series[name][..., -1]), (name, saves))
+
+
+if __name__ == "__main__":
+    run_all()
