@@ -29,7 +29,8 @@ enum Tag : int {
   kRequest,
   kResult,  ///< to the first rank: computed runs and their rows
   kReturn,  ///< to the first rank: ranges that no thread has begun
-  kDone,    ///< to the first rank: this rank has no work left
+  /// To the first rank: this rank has no work left, and takes part in what follows (1) or not (0).
+  kDone,
   kFailed,  ///< to the first rank: exit code and message of an error; kDone follows
   kGrant,   ///< from the first rank: a range of runs
   kRecall,  ///< from the first rank: give back all ranges that no thread has begun
@@ -238,6 +239,7 @@ class Service {
   Service(Ranks& ranks, Ledger& ledger, WritingTeam& team)
       : ranks_(ranks), ledger_(ledger), team_(team), others_(ranks.size()) {
     for (Other& other : others_) other.done = ranks.dismissed();
+    left_ = ranks.dismissed();
   }
   ~Service() {
     for (Message& message : early_) ranks_.put_back(std::move(message));
@@ -332,6 +334,8 @@ class Service {
       case kDone:
         from.done = true;
         left_ = left_ || !ended_;
+        // A signal may reach a rank after all runs were computed: what follows must not wait for it.
+        if (message.numbers.front() == 0) dismiss(ranks_);
         break;
       default:
         break;
@@ -507,8 +511,10 @@ bool take_part(Ranks& ranks, const Crew& crew) {
   at_work.join();
   if (!trouble) trouble = at_work.trouble();
   if (trouble) send_trouble(ranks, trouble);
-  ranks.send(0, kDone, {});
-  return finished && !trouble;
+  const bool goes_on = finished && !trouble;
+  const double number[] = {goes_on ? 1.0 : 0.0};
+  ranks.send(0, kDone, number);
+  return goes_on;
 }
 
 }  // namespace popflow

@@ -151,8 +151,8 @@ def test_any_number_of_ranks_gives_the_same_comparison():
         check_same_file(os.path.join(other, "one.h5"), os.path.join(folder, "one.h5"))
 
 
-def killed(attempt, by, words, path, folder):
-    """Starts a command on three ranks, and kills one rank or signals all."""
+def killed(attempt, by, words, path, folder, *, of_all=None):
+    """Starts a command on three ranks, and kills one rank or signals all (`of_all`: otherwise)."""
     process = subprocess.Popen(mpi(3, *words, "-o", path, "--quiet", folder=folder), cwd=folder,
                                env=SURROUNDINGS, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
@@ -160,7 +160,9 @@ def killed(attempt, by, words, path, folder):
     time.sleep(random.uniform(0, 0.5))
     pattern = f".*{path} --quiet"
     ranks = ranks_of(pattern)
-    for rank in ranks[attempt % 3:attempt % 3 + 1] if by == signal.SIGKILL else ranks:
+    if not (by == signal.SIGTERM if of_all is None else of_all):
+        ranks = ranks[attempt % 3:attempt % 3 + 1]
+    for rank in ranks:
         try:
             os.kill(int(rank), by)
         except ProcessLookupError:
@@ -183,6 +185,22 @@ def test_a_killed_rank_loses_no_data_of_an_ensemble():
                 check(attribute(os.path.join(inner, "cut.h5"), "status") == "complete", "status")
                 check_same_file(os.path.join(inner, "cut.h5"), os.path.join(folder, "cut.h5"))
             os.remove(os.path.join(folder, "cut.h5"))
+
+
+def test_a_rank_that_leaves_between_two_rungs_ends_all():
+    """With many short rungs a signal often reaches a rank when all runs of a rung are computed and
+    the first rank is about to begin the next one."""
+    rates = ",".join(f"{0.1 + 0.02 * i:.2f}" for i in range(10))
+    words = ["compare", "markov", "--rungs", "sde,sgd", "--learning-rates", rates, "--runs", 6,
+             "--t-end", 2, "--saves", 2, "--threads", 1]
+    with Folder() as folder:
+        popflow(*words, "-o", "cut.h5", "--quiet", folder=folder, code=0)
+        for attempt in range(5):
+            inner = os.path.join(folder, str(attempt))
+            os.makedirs(inner)
+            killed(1, signal.SIGTERM, words, "cut.h5", inner, of_all=attempt < 2)
+            popflow("resume", "cut.h5", "--quiet", folder=inner, code=0)
+            check_same_file(os.path.join(inner, "cut.h5"), os.path.join(folder, "cut.h5"))
 
 
 def test_a_dry_run_of_a_comparison_ends_on_all_ranks():
