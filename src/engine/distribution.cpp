@@ -334,7 +334,8 @@ class Service {
       case kDone:
         from.done = true;
         left_ = left_ || !ended_;
-        // A signal may reach a rank after all runs were computed: what follows must not wait for it.
+        // A signal may reach a rank after all runs were computed: what follows must not wait for
+        // it.
         if (message.numbers.front() == 0) dismiss(ranks_);
         break;
       default:
