@@ -70,6 +70,15 @@ def from_equations():
     return m
 
 
+def in_overlaps():
+    """A model whose means keep the forms that they see."""
+    m = Model("overlaps", "a key")
+    w = m.weights("w", np.ones((2, 9)), "weights")
+    x = m.data(normal(9))
+    m.loss(np.abs(w @ x - x[0]).sum())
+    return m.overlaps()
+
+
 MAKERS = (from_samples, from_other_laws, from_equations)
 
 
@@ -213,7 +222,7 @@ def test_the_weights_to_which_a_map_belongs_are_part_of_the_key():
     assert of(exchanged_maps(False)) != of(exchanged_maps(True))
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("make", [*MAKERS, in_overlaps])
 def test_equal_models_have_equal_keys_in_every_process(make):
     code = ("import sys; sys.path.insert(0, sys.argv[1]); import model_key_test as t; "
             f"print(t.of(t.{make.__name__}()))")

@@ -72,7 +72,9 @@ class Contents:
         elif isinstance(value, dict):
             self.write(("dict", len(value)))
             for name, part in value.items():
-                if isinstance(name, int) and name in self.numbers:  # the id of a symbol
+                if name == id(part):  # a symbol by its own id, which differs from run to run
+                    self.write("itself")
+                elif isinstance(name, int) and name in self.numbers:  # the id of a symbol
                     self.write(("of object", self.numbers[name]))
                 else:
                     self.add(name)

@@ -75,7 +75,7 @@ class Forms:
     normal: dict[int, Symbol]  # the data of normal laws, by id
     blocks: list[Block] = field(default_factory=list)
     inputs: list[tuple[Symbol, Symbol]] = field(default_factory=list)
-    sources: list[tuple[int, int]] = field(default_factory=list)  # the law's symbol, and its row
+    sources: list[tuple[Symbol, int]] = field(default_factory=list)  # the law's symbol, and its row
 
     # ---- Leaves of the small formula.
 
@@ -116,9 +116,11 @@ class Forms:
         return leaf
 
     def source(self, data: Symbol, row: int) -> int:
-        if (id(data), row) not in self.sources:
-            self.sources.append((id(data), row))
-        return self.sources.index((id(data), row))
+        for place, (known, other) in enumerate(self.sources):
+            if known is data and other == row:
+                return place
+        self.sources.append((data, row))
+        return len(self.sources) - 1
 
     def products(self) -> tuple[list[Symbol], dict[tuple[int, int], int],
                                 dict[tuple[int, int], float]]:
