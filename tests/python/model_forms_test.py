@@ -223,19 +223,16 @@ def test_what_has_no_exact_mean_is_refused_with_the_term(loss, why):
 
 
 def saad_solla(d):
-    """The committee machine of examples/models/committee.py, as a loss."""
+    """The committee machine of examples/models/committee.py, and Saad and Solla's equations."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "models"))
     import committee as given
-    m = Model("students", "students of a committee of teachers")
-    beside = np.linalg.cholesky(given.Q0 - given.R0 @ given.R0.T)
-    J = m.weights("J", given.R0 @ np.eye(2, d) + beside @ np.eye(2, d, 2), "students")
-    B = np.eye(2, d)
-    x = m.data(normal(d))
-    m.loss((erf(J @ x / np.sqrt(2)).sum() - erf(B @ x / np.sqrt(2)).sum()) ** 2 / 2)
+    from experiments import saad_solla as equations
+    m = given.committee(d)
+    J, B = m.fields[0].symbol, np.eye(2, d)
     m.observable("other", J[0] @ J[1], "overlap of the students")
     m.observable("teacher", m.overlap(J[0], B[1]), "overlap with a teacher")
     m.end = 5
-    return m, given
+    return m, lambda eta, times: equations.integrated(given.Q0, given.R0, eta, times)
 
 
 def test_the_overlaps_have_the_flow_of_the_weights():
@@ -251,19 +248,12 @@ def test_the_overlaps_have_the_flow_of_the_weights():
 
 
 def test_the_limit_of_many_dimensions_is_that_of_saad_and_solla():
-    from scipy.integrate import solve_ivp
-    m, given = saad_solla(300)
+    m, integrated = saad_solla(300)
     system = m.high_dimension().build(check=False)
     run = popflow.run(system, gamma=1.5, t_end=4, rtol=1e-11, saves=5)
-
-    def rate(_, y):
-        parts = given.rates(y[:4].reshape(2, 2), y[4:].reshape(2, 2), 1.5)
-        return np.ravel(parts)
-
-    start = np.r_[given.Q0.ravel(), given.R0.ravel()]
-    exact = solve_ivp(rate, (0, 4), start, rtol=1e-11, atol=1e-13, t_eval=run.time.values).y.T
-    found = np.concatenate([run.J_J.values.reshape(5, 4), run.J_fixed.values.reshape(5, 4)], axis=1)
-    assert np.allclose(found, exact, rtol=0, atol=1e-8)
+    Q, R = integrated(1.5, run.time.values)
+    assert np.allclose(run.J_J, Q, rtol=0, atol=1e-8)
+    assert np.allclose(run.J_fixed, R, rtol=0, atol=1e-8)
     # The mean of SGD in 300 dimensions is off by a number of order 1/300.
     sgd = popflow.run(system, mode="sgd", gamma=1.5, learning_rate=1 / 300, batch_size=1, runs=16,
                       t_end=4, saves=5, seed=3)
