@@ -9,6 +9,7 @@
 #include "flow/block_dopri5.hpp"
 #include "flow/endings.hpp"
 #include "flow/event_watch.hpp"
+#include "flow/inner_steps.hpp"
 #include "flow/kinks.hpp"
 #include "flow/non_finite.hpp"
 #include "flow/normalised_dopri5.hpp"
@@ -71,8 +72,10 @@ struct FlowDriver::Internals {
   bool near_end = false;   ///< whether the length of a step depended on the end
   /// Whether the step that is ready has dense output for records; empty until asked.
   std::optional<bool> has_record = {};
-  /// Computes states at targets, for methods without dense output.
+  // Compute states at targets, for methods without dense output. `inner` is for those of variable
+  // order.
   std::unique_ptr<Stepper> aside = {};
+  std::optional<InnerSteps> inner = {};
 };
 
 FlowDriver::FlowDriver(const System& system, Workers& workers, Options options)
@@ -240,6 +243,7 @@ Outcome FlowDriver::advance_on(std::span<const double> targets) {
     in_->extended.reset();
     in_->has_record.reset();
     in_->partial.begin();
+    if (in_->inner) in_->inner->begin();
     if (!trial.accepted) {
       ++counts_.rejected;
       to_switch_.reset();
@@ -324,9 +328,15 @@ void FlowDriver::record(double target) {
   if (*in_->has_record) {
     stepper.record(x_, h, x_new_, part, in_->between);
   } else {
-    // Another stepper, because a trial step would change what the first one remembers.
-    if (!in_->aside) in_->aside = options_.method->make(in_->rhs, in_->tolerance, workers_);
-    PartialSteps().take(*in_->aside, x_, now(), h, in_->control.jumps, part, in_->between);
+    const double t = now();
+    const bool jumps = in_->control.jumps;
+    if (stepper.variable_order() && !in_->inner)
+      in_->inner.emplace(in_->rhs, in_->tolerance, workers_);
+    if (!in_->inner || !in_->inner->take(x_, t, h, jumps, part, in_->between)) {
+      // Another stepper, because a trial step would change what the first one remembers.
+      if (!in_->aside) in_->aside = options_.method->make(in_->rhs, in_->tolerance, workers_);
+      PartialSteps().take(*in_->aside, x_, t, h, jumps, part, in_->between);
+    }
   }
   recorded_ = target;
 }

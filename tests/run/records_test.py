@@ -64,6 +64,30 @@ def test_records_change_no_flow():
                 check(same(value[1], found[1][2][name][50]), (title, name))
 
 
+def test_records_within_steps_of_bulirsch_stoer_are_accurate():
+    # The steps' own errors are larger: 3 tolerances for markov at 1e-10, and 9 for deep-linear at 1e-12,
+    # from which records jump where a step ends. So two records of the same step are compared.
+    works = {"markov": (["--p", 0.2, "--q", 0.3, "--e0", 0.3, "--w0", -0.9, "--t-end", 100], 1e-8),
+             "deep-linear": (["--strengths", "2,1"], 1e-12)}
+    with Folder() as folder:
+        for system, (words, rtol) in works.items():
+            states = []
+            for method, tolerance in (("fehlberg78", 1e-13), ("bulirsch_stoer", rtol)):
+                popflow("run", system, *words, "--method", method, "--rtol", tolerance, "--atol",
+                        1e-2 * tolerance, "--state", "all", "--saves", 201, "-o", "a.h5", "--force",
+                        "--quiet", folder=folder, code=0)
+                with h5py.File(f"{folder}/a.h5") as file:
+                    fields = attribute(f"{folder}/a.h5", "state_fields").split()
+                    states.append({name: file[name][()].reshape(201, -1) for name in fields})
+                    steps = file["statistics/steps"][1:]
+            exact, found = states
+            for name, value in exact.items():
+                error = (found[name] - value) / (rtol * np.max(np.abs(value)))
+                changes = np.abs(np.diff(error, axis=0))[steps == 0]  # no step ends between the two
+                check(len(changes) > 100, (system, len(changes)))
+                check(np.max(changes) < 3, (system, name, np.max(changes)))
+
+
 def test_records_change_no_cell_of_a_sweep():
     with Folder() as folder:
         axes = ["--over", "w0=-1.9:.9:5", "--over", "e0=.1:1:5", "--t-end", 50, "--quiet"]
