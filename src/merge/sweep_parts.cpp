@@ -20,9 +20,8 @@ namespace popflow {
 
 namespace {
 
-/// Returns the configuration of a part. A part of the first one's system and format need not be
-/// opened once more to check these.
-RunConfig config_of(const StoredFile& file, const StoredFile& first, const Catalogue& catalogue) {
+/// Returns whether a file has the system and the format of the first file.
+bool is_alike(const StoredFile& file, const StoredFile& first) {
   const auto version = [](const StoredFile& of) {
     const Attribute* const attribute = find_attribute(of.layout(), "format_version");
     return attribute == nullptr ? decltype(attribute->value)() : attribute->value;
@@ -30,13 +29,20 @@ RunConfig config_of(const StoredFile& file, const StoredFile& first, const Catal
   const auto same = [&](const char* group, const char* name) {
     return text_of(file.layout(), group, name) == text_of(first.layout(), group, name);
   };
-  if (&file == &first || !same("", "system") || !same("provenance", "plugin_hash") ||
-      version(file) != version(first))
-    return sweep_config(DataFile(file.path()), catalogue);
-  return blaming_file(file.path(), [&] {
+  return same("", "system") && same("provenance", "plugin_hash") && version(file) == version(first);
+}
+
+/// Returns the cells of a part. `first` is null for the first part. A part that is like the first
+/// need not be opened once more to check its system and format.
+std::unique_ptr<Cells> cells_of(const StoredFile& file, const SweepPart* first,
+                                const Catalogue& catalogue) {
+  if (first == nullptr || !is_alike(file, first->file))
+    return std::make_unique<Cells>(sweep_config(DataFile(file.path()), catalogue));
+  RunConfig config = blaming_file(file.path(), [&] {
     return sweep_from_config_text(catalogue.info(text_of(file.layout(), "", "system")),
                                   text_of(file.layout(), "parameters", "config"), file.path());
   });
+  return std::make_unique<Cells>(std::move(config), first->cells.get());
 }
 
 }  // namespace
@@ -51,7 +57,8 @@ std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
       throw InputError("'" + path + "' is not a sweep of popflow, but '" + files.front() +
                        "' is one");
     require_complete(part.file);
-    part.cells = std::make_unique<Cells>(config_of(part.file, parts.front().file, catalogue));
+    const SweepPart* const first = parts.size() == 1 ? nullptr : &parts.front();
+    part.cells = cells_of(part.file, first, catalogue);
     part.status = part.file.integers("status", part.file.size("status"));
     const std::uint64_t each = part.cells->sweep().options.has("reduce") ? 1 : part.cells->runs();
     if (part.status.size() != part.cells->size() * each)
@@ -63,13 +70,18 @@ std::vector<SweepPart> read_sweep_parts(const std::vector<std::string>& files,
 
 namespace {
 
-void require_same_sweep(const SweepPart& first, const SweepPart& other) {
+RecordedOptions options_of(const SweepPart& part) {
+  return recorded_options(part.path(), config_text(part.cells->sweep()));
+}
+
+/// `options` are those of the first part.
+void require_same_sweep(const SweepPart& first, const RecordedOptions& options,
+                        const SweepPart& other) {
   if (first.cells->sweep().system != other.cells->sweep().system)
     throw InputError("'" + other.path() + "' is a sweep of " + other.cells->sweep().system +
                      ", but '" + first.path() + "' is a sweep of " + first.cells->sweep().system);
   require_same_options(
-      recorded_options(first.path(), config_text(first.cells->sweep())),
-      recorded_options(other.path(), config_text(other.cells->sweep())),
+      options, options_of(other),
       [](const std::string& option) { return option == "over" || !decides_numbers(option); },
       "files of one sweep must agree in all options");
 }
@@ -99,9 +111,10 @@ RunConfig whole_sweep(const std::vector<SweepPart>& parts) {
   const SweepPart& first = parts.front();
   RunConfig config = first.cells->sweep();
   config.options.unset("shard");
+  const RecordedOptions options = options_of(first);
   std::optional<std::size_t> grows;
   for (const SweepPart& other : parts) {
-    require_same_sweep(first, other);
+    require_same_sweep(first, options, other);
     // The whole may be resumed at cells that one of the parts was allowed to skip.
     if (other.cells->sweep().options.flag("keep-going")) config.options.resolve("keep-going", true);
     const std::vector<Axis>&ours = first.cells->axes(), &its = other.cells->axes();
@@ -137,22 +150,23 @@ RunConfig whole_sweep(const std::vector<SweepPart>& parts) {
 }
 
 std::vector<std::uint64_t> places_of_cells(const Cells& part, const Cells& whole) {
-  std::vector<std::vector<std::size_t>> along(whole.axes().size());  // each axis of the part
+  // For each axis of the part, the places of its values in the whole; empty if they are the same.
+  std::vector<std::vector<std::size_t>> along(whole.axes().size());
   for (std::size_t axis = 0; axis < along.size(); ++axis) {
     const SweptParameter& here = part.axes()[axis].parameters.front();
     const SweptParameter& there = whole.axes()[axis].parameters.front();
-    const bool same = same_values(part.axes()[axis], whole.axes()[axis]);
+    if (same_values(part.axes()[axis], whole.axes()[axis])) continue;
     std::map<std::string, std::size_t> place_of;
-    for (std::size_t i = 0; !same && i < there.size(); ++i) place_of[there.text(i)] = i;
-    for (std::size_t i = 0; i < here.size(); ++i)
-      along[axis].push_back(same ? i : place_of.at(here.text(i)));
+    for (std::size_t i = 0; i < there.size(); ++i) place_of[there.text(i)] = i;
+    for (std::size_t i = 0; i < here.size(); ++i) along[axis].push_back(place_of.at(here.text(i)));
   }
   std::vector<std::uint64_t> places;
   for (std::uint64_t cell = 0; cell < part.size(); ++cell) {
     const std::vector<std::size_t> at = part.places(part.number(cell));
     std::uint64_t number = 0;
     for (std::size_t axis = 0; axis < at.size(); ++axis)
-      number = number * whole.axes()[axis].size() + along[axis][at[axis]];
+      number = number * whole.axes()[axis].size() +
+               (along[axis].empty() ? at[axis] : along[axis][at[axis]]);
     places.push_back(number);
   }
   return places;

@@ -48,7 +48,7 @@ std::vector<UnitVariable> compared(const SweepPart& part, const std::set<std::st
 
 void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
   std::vector<SweepPart> parts = read_sweep_parts(options.files, catalogue);
-  const Cells whole(whole_sweep(parts));
+  const Cells whole(whole_sweep(parts), parts.front().cells.get());
   Origins origins;
   FileContents contents;
   for (SweepPart& part : parts) {

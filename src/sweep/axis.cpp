@@ -382,6 +382,7 @@ bool same_parameters(const Axis& a, const Axis& b) {
 }
 
 bool same_values(const Axis& a, const Axis& b) {
+  if (&a == &b) return true;
   if (a.size() != b.size()) return false;
   for (std::size_t p = 0; p < a.parameters.size(); ++p)
     for (std::size_t i = 0; i < a.size(); ++i)

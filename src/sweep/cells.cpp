@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -139,6 +140,13 @@ bool is_later_option(const std::string& option) {
   return is_of_training(option) || option == "record-observables" || option == "sharpness";
 }
 
+/// Returns whether two sweeps of one system have the same axes, by the options that describe them.
+bool have_same_axes(const Parameters& a, const Parameters& b) {
+  return std::ranges::all_of(std::array{"over", "samples", "sample-seed"}, [&](const char* name) {
+    return a.has(name) == b.has(name) && (!a.has(name) || a.text(name) == b.text(name));
+  });
+}
+
 }  // namespace
 
 Shard parse_shard(const std::string& text) {
@@ -160,7 +168,8 @@ Shard parse_shard(const std::string& text) {
   return shard;
 }
 
-Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_run(sweep_)) {
+Cells::Cells(RunConfig sweep, const Cells* alike)
+    : sweep_(with_saves(std::move(sweep))), base_(of_run(sweep_)) {
   const Parameters& options = sweep_.options;
   const Sampling sampling{options.has("samples") ? options.integer("samples") : 0,
                           static_cast<std::uint64_t>(options.integer("sample-seed"))};
@@ -168,13 +177,18 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
     throw UsageError("--over is empty; an axis must have the form [LABEL:]PARAMETER=VALUES");
   noisy_ = has_noise(options);
   runs_ = noisy_ ? static_cast<std::uint64_t>(options.integer("runs")) : 1;
-  const std::vector<std::string> words = text::lines(options.text("over"));
-  refuse_too_many(least_cells(words, sweep_, sampling), runs_);
-  Axes read = parse_axes(words, sweep_, sampling);
-  axes_ = std::move(read.axes);
-  remarks_ = std::move(read.remarks);
+  if (alike != nullptr && have_same_axes(options, alike->sweep_.options)) {
+    axes_ = alike->axes_;
+    remarks_ = alike->remarks_;
+  } else {
+    const std::vector<std::string> words = text::lines(options.text("over"));
+    refuse_too_many(least_cells(words, sweep_, sampling), runs_);
+    Axes read = parse_axes(words, sweep_, sampling);
+    axes_ = std::make_shared<const std::vector<Axis>>(std::move(read.axes));
+    remarks_ = std::move(read.remarks);
+  }
   double cells = 1;
-  for (const Axis& axis : axes_) cells *= static_cast<double>(axis.size());
+  for (const Axis& axis : axes()) cells *= static_cast<double>(axis.size());
   refuse_too_many(cells, runs_);
   whole_ = static_cast<std::uint64_t>(cells);
   if (options.has("shard")) shard_ = parse_shard(options.word("shard"));
@@ -182,7 +196,7 @@ Cells::Cells(RunConfig sweep) : sweep_(with_saves(std::move(sweep))), base_(of_r
     throw UsageError("--shard " + options.word("shard") + ": the sweep has only " +
                      std::to_string(whole_) + " cells");
   stride_ = even_stride(whole_);
-  own_seeds_ = noisy_ && !options.flag("same-seed") && !sweeps("seed") && !axes_.empty();
+  own_seeds_ = noisy_ && !options.flag("same-seed") && !sweeps("seed") && !axes().empty();
 }
 
 std::uint64_t Cells::size() const {
@@ -200,10 +214,10 @@ std::uint64_t Cells::number(std::uint64_t i) const {
 }
 
 std::vector<std::size_t> Cells::places(std::uint64_t number) const {
-  std::vector<std::size_t> places(axes_.size());
-  for (std::size_t axis = axes_.size(); axis-- > 0;) {
-    places[axis] = static_cast<std::size_t>(number % axes_[axis].size());
-    number /= axes_[axis].size();
+  std::vector<std::size_t> places(axes().size());
+  for (std::size_t axis = axes().size(); axis-- > 0;) {
+    places[axis] = static_cast<std::size_t>(number % axes()[axis].size());
+    number /= axes()[axis].size();
   }
   return places;
 }
@@ -211,14 +225,14 @@ std::vector<std::size_t> Cells::places(std::uint64_t number) const {
 void Cells::set(RunConfig& config, std::uint64_t number,
                 std::optional<std::uint64_t> before) const {
   if (own_seeds_) config.options.resolve("seed", seed(number));
-  for (std::size_t axis = axes_.size(); axis-- > 0;) {
-    const std::uint64_t size = axes_[axis].size();
+  for (std::size_t axis = axes().size(); axis-- > 0;) {
+    const std::uint64_t size = axes()[axis].size();
     const auto place = static_cast<std::size_t>(number % size);
     const bool same = before && *before % size == place;
     number /= size;
     if (before) *before /= size;
     if (same) continue;
-    for (const SweptParameter& swept : axes_[axis].parameters) {
+    for (const SweptParameter& swept : axes()[axis].parameters) {
       const bool own = config.own.find(swept.name()) != nullptr;
       Parameters& table = own ? config.own : config.options;
       // Numbers need not be formatted and parsed again if the option already has a number.
@@ -243,8 +257,8 @@ std::int64_t Cells::seed(std::uint64_t number) const {
   // that they share, whatever the order of their axes.
   std::vector<std::string> words;
   const std::vector<std::size_t> place = places(number);
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-    for (const SweptParameter& swept : axes_[axis].parameters)
+  for (std::size_t axis = 0; axis < axes().size(); ++axis)
+    for (const SweptParameter& swept : axes()[axis].parameters)
       words.push_back(swept.name() + "=" + swept.text(place[axis]));
   std::sort(words.begin(), words.end());
   const std::string text = text::join(words, "\n");
@@ -255,28 +269,28 @@ std::int64_t Cells::seed(std::uint64_t number) const {
 std::string Cells::describe(std::uint64_t number) const {
   std::vector<std::string> words;
   const std::vector<std::size_t> place = places(number);
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-    for (const SweptParameter& swept : axes_[axis].parameters)
+  for (std::size_t axis = 0; axis < axes().size(); ++axis)
+    for (const SweptParameter& swept : axes()[axis].parameters)
       words.push_back(swept.name() + " = " + swept.text(place[axis]));
   return text::join(words, ", ");
 }
 
 std::uint64_t Cells::find(const std::string& words) const {
-  std::vector<std::optional<std::vector<std::size_t>>> fitting(axes_.size());
+  std::vector<std::optional<std::vector<std::size_t>>> fitting(axes().size());
   for (const std::string& part : text::split(words, ',')) {
     if (part.empty()) continue;
     const auto [name, value] = name_and_value(part);
-    const auto named = axis_of(axes_, name);
+    const auto named = axis_of(axes(), name);
     if (!named) {
       std::vector<std::string> names;
-      for (const Axis& axis : axes_)
+      for (const Axis& axis : axes())
         for (const SweptParameter& swept : axis.parameters) names.push_back(swept.name());
       throw UsageError(
           "--cell " + part + ": '" + name + "' is not swept; " +
           (names.empty() ? "the sweep has no axes" : "swept are: " + text::join(names, ", ")));
     }
     const auto [axis, swept] = *named;
-    std::vector<std::size_t> found = places_with(axes_[axis], swept, part, value);
+    std::vector<std::size_t> found = places_with(axes()[axis], swept, part, value);
     // Along a label a value may occur several times; another parameter then distinguishes the
     // places.
     if (fitting[axis]) {
@@ -285,18 +299,18 @@ std::uint64_t Cells::find(const std::string& words) const {
         return !std::binary_search(before.begin(), before.end(), place);
       });
       if (found.empty())
-        throw UsageError("--cell " + words + ": no place of '" + axes_[axis].dimension +
+        throw UsageError("--cell " + words + ": no place of '" + axes()[axis].dimension +
                          "' has these values");
     }
     fitting[axis] = std::move(found);
   }
   std::uint64_t number = 0;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    const std::size_t size = axes_[axis].size();
+  for (std::size_t axis = 0; axis < axes().size(); ++axis) {
+    const std::size_t size = axes()[axis].size();
     const std::size_t count = fitting[axis] ? fitting[axis]->size() : size;
     if (count > 1)
       throw UsageError("--cell " + words + " does not determine " +
-                       axes_[axis].parameters.front().name() + "; " +
+                       axes()[axis].parameters.front().name() + "; " +
                        (fitting[axis] ? std::to_string(count) + " of its values fit"
                                       : "it has " + std::to_string(size) + " values"));
     number = number * size + (fitting[axis] ? fitting[axis]->front() : 0);
@@ -305,14 +319,14 @@ std::uint64_t Cells::find(const std::string& words) const {
 }
 
 bool Cells::sweeps(std::string_view parameter) const {
-  for (const Axis& axis : axes_)
+  for (const Axis& axis : axes())
     for (const SweptParameter& swept : axis.parameters)
       if (swept.name() == parameter) return true;
   return false;
 }
 
 bool Cells::is_coordinate(std::string_view variable) const {
-  for (const Axis& axis : axes_) {
+  for (const Axis& axis : axes()) {
     if (axis.dimension == variable) return true;
     for (const SweptParameter& swept : axis.parameters)
       if (as_identifier(swept.name()) == variable) return true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,14 +28,16 @@ Shard parse_shard(const std::string& text);
 class Cells {
  public:
   /// Reads and checks the axes of `sweep`, whose options are those of sweep_options(). Throws
-  /// UsageError.
-  explicit Cells(RunConfig sweep);
+  /// UsageError. If the sweep `alike` has the same axes, shares them: making 90 000 values takes
+  /// 0.1 s, and a merge has a thousand shards. `alike` must be a sweep of the same system, and
+  /// outlive this one.
+  explicit Cells(RunConfig sweep, const Cells* alike = nullptr);
   // Not copyable: axes point into the tables of the configuration.
   Cells(const Cells&) = delete;
   Cells& operator=(const Cells&) = delete;
 
   [[nodiscard]] const RunConfig& sweep() const { return sweep_; }
-  [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
+  [[nodiscard]] const std::vector<Axis>& axes() const { return *axes_; }
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
   [[nodiscard]] const Shard& shard() const { return shard_; }
 
@@ -78,7 +81,7 @@ class Cells {
 
  private:
   RunConfig sweep_;
-  std::vector<Axis> axes_;
+  std::shared_ptr<const std::vector<Axis>> axes_;
   std::vector<std::string> remarks_;
   Shard shard_;
   std::uint64_t whole_ = 1;

@@ -5,7 +5,7 @@ sweep."""
 
 import os
 
-from runs import Folder, attribute, check, h5py, np, plain, popflow, run_all
+from runs import Folder, attribute, check, h5py, np, plain, popflow, run_all, worked
 from sweeps import check_same_data, datasets
 
 GRID = ["markov", "--over", "e0=0.02:2:7", "--over", "w0=-2:1:5", "--over", "bias=free,optimal"]
@@ -77,6 +77,21 @@ def test_shards_merge_into_the_whole():
             check_same_file(in_folder("again.h5"), whole)
             popflow("resume", in_folder("partly.h5"), "--quiet", code=0)
             check_same_file(in_folder("partly.h5"), whole)
+
+
+def test_the_values_of_an_axis_are_made_once_for_all_shards():
+    """Making 100 000 values takes 0.1 s, and reading a shard 0.01 s."""
+    with Folder() as folder:
+        parts = shards(["markov", "--over", "w0=-2:1:100000", "--t-end", 0], 20, folder)
+
+        def seconds(files):
+            before = worked()
+            popflow("merge", *files, "-o", os.path.join(folder, "merged.h5"), "--allow-missing",
+                    "--force", code=0)
+            return worked() - before
+
+        few, all_parts = seconds(parts[:2]), seconds(parts)
+        check(all_parts < 2.2 * few, f"2 shards take {few:.2f} s, 20 take {all_parts:.2f} s")
 
 
 def test_a_merged_file_records_its_parts():
