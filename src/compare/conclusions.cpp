@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "compare/narrow.hpp"
 #include "statistics/verdict.hpp"
 #include "text/text.hpp"
 
@@ -51,7 +52,7 @@ std::string verdict_legend(const RecordedComparison& of) {
                 rounded(100 * of.margin("delta_time")) + "% of the time of the " +
                 of.words()[reference] + ". "
           : "The file is from a version that did not compare median times and geometric means. ";
-  return text::paragraph(
+  return narrow_paragraph(
       "Rungs are the descriptions of training that are compared, from the flow to SGD. agree: the "
       "difference of the means stays within " +
       rounded(100 * of.delta()) + "% of the observable's range over " +
@@ -65,12 +66,12 @@ std::string verdict_legend(const RecordedComparison& of) {
 
 std::string diverged_note(const RecordedComparison& of, std::size_t rung) {
   if (of.diverged(rung) == 0) return "";
-  return text::paragraph(of.words()[rung] + ": " + std::to_string(of.diverged(rung)) + " of " +
-                         std::to_string(of.runs(rung)) + " runs diverged" +
-                         (of.diverged(rung) < of.runs(rung)
-                              ? "; its means are those of the other runs"
-                              : ", so it has no means") +
-                         " (see status and stop_time in its group).");
+  return narrow_paragraph(of.words()[rung] + ": " + std::to_string(of.diverged(rung)) + " of " +
+                          std::to_string(of.runs(rung)) + " runs diverged" +
+                          (of.diverged(rung) < of.runs(rung)
+                               ? "; its means are those of the other runs"
+                               : ", so it has no means") +
+                          " (see status and stop_time in its group).");
 }
 
 /// Describes the largest effect of the solver's step size, in standard errors of the mean.
@@ -97,7 +98,7 @@ std::string solver_note(const RecordedComparison& of, const Names& names, std::s
     }
   }
   if (most < 0) return "";
-  return text::paragraph(
+  return narrow_paragraph(
       of.words()[rung] + ": steps of dt instead of 2 dt on the same Brownian paths change the " +
       "mean by at most " + sentence +
       (most > 1 && shown ? ". The solver's error is not negligible; choose a smaller --dt." : "."));
@@ -231,13 +232,13 @@ std::string describe_caveats(const RecordedComparison& of) {
   for (std::size_t r = 0; r < rungs; ++r) page += diverged_note(of, r);
   for (std::size_t p = 0; p < pairs; ++p)
     if (of.divergence_differs(p))
-      page += text::paragraph(
+      page += narrow_paragraph(
           of.name_of(p) +
           ": the shares of diverged runs differ by more than chance explains, so all "
           "verdicts are 'differ', whatever the means of the other runs.");
   for (std::size_t p = 0; p < pairs; ++p)
     if (const std::size_t last = of.last_time(names, p); last + 1 < of.times().size())
-      page += text::paragraph(
+      page += narrow_paragraph(
           of.name_of(p) + ": runs stopped early, so these rungs are compared only up to t = " +
           rounded(of.times()[last]) + " of " + rounded(of.times().back()) + ".");
   for (std::size_t r = 0; r < rungs; ++r) page += solver_note(of, names, r);
@@ -254,8 +255,8 @@ std::string describe_conclusion(const RecordedComparison& of) {
       parts.push_back(rung_summary(of, names, p, first == centre ? second : first));
   }
   if (parts.empty()) return "";
-  return text::paragraph("As models of " + of.words()[centre] +
-                         ", within these margins: " + text::join(parts, ". ") + ".");
+  return narrow_paragraph("As models of " + of.words()[centre] +
+                          ", within these margins: " + text::join(parts, ". ") + ".");
 }
 
 }  // namespace popflow

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compare/narrow.hpp"
 #include "engine/interrupt.hpp"
 #include "engine/specs.hpp"
 #include "noise/noise_model.hpp"
@@ -252,8 +253,8 @@ std::string describe_noise(const DataFile& file) {
       row("variance along " + std::to_string(i + 1), "variance", t, t * directions + i);
     row("kurtosis along 1, of a batch", "kurtosis", t, t);
   }
-  return "\n" + text::columns(rows) +
-         text::paragraph(
+  return narrow_table(rows, 2, 40) +
+         narrow_paragraph(
              "All numbers are for the gradient of one sample; directions are the leading "
              "eigenvectors of the sampler's covariance. A Gaussian has kurtosis 3.");
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compare/narrow.hpp"
 #include "compare/recorded.hpp"
 #include "report/contents.hpp"
 #include "text/text.hpp"
@@ -71,8 +72,8 @@ std::string describe_orders(const DataFile& file) {
       if (any || what == "mean" || !rows.back().front().empty()) rows.push_back(row);
     }
   }
-  return "\n" + text::columns(rows) +
-         text::paragraph(
+  return narrow_table(rows, 2, 20) +
+         narrow_paragraph(
              "Orders are those of signed errors against sgd, fitted by weighted least squares with "
              "profile intervals. The noise itself is of order sqrt(eta): both flow and sde have "
              "order 1 in the mean and differ in their constants and in the variance.");

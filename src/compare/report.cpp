@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "compare/conclusions.hpp"
+#include "compare/narrow.hpp"
 #include "compare/noise_check.hpp"
 #include "compare/orders_table.hpp"
 #include "compare/recorded.hpp"
@@ -48,9 +49,10 @@ std::string describe_rungs(const DataFile& file) {
 std::string describe_comparison(const DataFile& file) {
   if (kind_of(file) == FileKind::comparison_of_sweeps) return describe_verdicts(file);
   const std::string status = attribute(file, "", "status");
-  std::string page = text::paragraph(attribute(file, "", "title")) + "  " +
-                     attribute(file, "", "system") + ", " + status + ": " +
-                     attribute(file, "", "status_message") + "\n";
+  std::string page = narrow_paragraph(attribute(file, "", "title")) +
+                     narrow_paragraph(attribute(file, "", "system") + ", " + status + ": " +
+                                          attribute(file, "", "status_message"),
+                                      2);
   if (status == "complete") {
     page += describe_settings(file);
     if (file.has_group("noise")) page += describe_noise(file);

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "compare/narrow.hpp"
 #include "report/contents.hpp"
 #include "statistics/distributions.hpp"
 #include "statistics/numbers.hpp"
@@ -20,6 +21,9 @@ using contents::Rows;
 using text::digits;
 using text::rounded;
 using text::with_error;
+
+/// Narrowest columns of cells with words, which are wrapped, and of cells with numbers.
+constexpr std::size_t kNarrowestCell = 20, kWidestNumber = 44;
 
 std::string head(const RecordedComparison& of) {
   std::vector<std::string> parts;
@@ -36,7 +40,7 @@ std::string head(const RecordedComparison& of) {
   const std::string setting = all_external ? ""
                                            : "learning rate " + shortest(of.learning_rate()) +
                                                  ", batch size " + rounded(of.batch_size()) + ": ";
-  return "\n" + setting + text::join(parts, ", ") + "\n";
+  return "\n" + narrow_paragraph(setting + text::join(parts, ", "));
 }
 
 /// Returns the time index at which the mean deviates most from that of the reference.
@@ -73,7 +77,7 @@ std::string means(const RecordedComparison& of) {
       rows.push_back(row);
     }
   }
-  return "\n" + text::columns(rows);
+  return narrow_table(rows, 3, kWidestNumber);
 }
 
 /// Returns the pairs whose verdicts are shown: all pairs of up to three rungs, otherwise those with
@@ -220,46 +224,6 @@ std::string counted_cell(const RecordedComparison& of, const Statement& like, st
   return text::counted(counts, verdict_words);
 }
 
-/// Formats a table of 80 columns, the width of most terminals. Cells are wrapped. Columns after the
-/// first two that do not fit stand in further tables below.
-std::string narrow_table(const Rows& rows) {
-  constexpr std::size_t kWidth = 80, kLead = 2, kGap = 2, kNarrowest = 20;
-  const std::size_t all = rows.front().size();
-  std::vector<std::size_t> widths(all, 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < all; ++i)
-      widths[i] = std::max(widths[i], text::display_width(row[i]));
-  const std::size_t lead = kGap + widths[0] + kGap + widths[1] + kGap;
-  const std::size_t room = std::max(kWidth, lead + kNarrowest) - lead;
-  const std::size_t fitting = std::max<std::size_t>(1, (room + kGap) / (kNarrowest + kGap));
-  const std::size_t tables = (all - kLead + fitting - 1) / fitting;
-  const std::size_t columns = (all - kLead + tables - 1) / tables;
-  const std::size_t widest = (room + kGap) / columns - kGap;
-  std::string page;
-  for (std::size_t first = kLead; first < all; first += columns) {
-    page += "\n";
-    for (const auto& row : rows) {
-      std::vector<std::vector<std::string>> cells = {{row[0]}, {row[1]}};
-      for (std::size_t i = first; i < std::min(first + columns, all); ++i)
-        cells.push_back(text::wrap(row[i], widest));
-      const std::size_t lines =
-          std::ranges::max_element(cells, {}, [](const auto& cell) { return cell.size(); })->size();
-      for (std::size_t line = 0; line < lines; ++line) {
-        std::string printed;
-        for (std::size_t c = 0, end = 0; c < cells.size(); ++c) {
-          end += kGap;
-          const std::string cell = line < cells[c].size() ? cells[c][line] : "";
-          printed += std::string(end - text::display_width(printed), ' ') + cell;
-          end += c < kLead ? widths[c] : std::min(widest, widths[first + c - kLead]);
-        }
-        printed.erase(printed.find_last_not_of(' ') + 1);
-        page += printed + "\n";
-      }
-    }
-  }
-  return page;
-}
-
 std::string verdicts(const RecordedComparison& of) {
   const std::vector<std::size_t> shown = pairs_to_show(of);
   if (shown.empty()) return "";
@@ -281,7 +245,7 @@ std::string verdicts(const RecordedComparison& of) {
     rows.push_back(row);
     before = name;
   }
-  return rows.size() > 1 ? narrow_table(rows) : "";
+  return rows.size() > 1 ? narrow_table(rows, 2, kNarrowestCell) : "";
 }
 
 /// Returns the table of geometric means at the end.
@@ -301,7 +265,7 @@ std::string depths(const RecordedComparison& of) {
     if (std::any_of(row.begin() + 1, row.end(), [](const auto& cell) { return cell != "-"; }))
       rows.push_back(row);
   }
-  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+  return rows.size() > 1 ? narrow_table(rows, 1, kWidestNumber) : "";
 }
 
 /// Returns the median time over all runs of a rung, and the number of runs that have the event.
@@ -336,7 +300,7 @@ std::string happenings(const RecordedComparison& of) {
       row.push_back(time_of(of, all[s], all[s + 1], r));
     rows.push_back(row);
   }
-  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+  return rows.size() > 1 ? narrow_table(rows, 1, kNarrowestCell) : "";
 }
 
 /// Returns the table of standard deviations at the end, with the test of equal distributions.
@@ -359,8 +323,7 @@ std::string spreads(const RecordedComparison& of) {
     for (const std::size_t r : noisy) {
       const double here = deviation(r, end);
       any = any || std::isfinite(here);
-      row.push_back(std::isfinite(here) ? digits(here) + " [" + digits(low(r, end)) + ", " +
-                                              digits(high(r, end)) + "]"
+      row.push_back(std::isfinite(here) ? digits(here) + " " + ends_of(low(r, end), high(r, end))
                                         : "-");
     }
     const std::vector<double> p_value = of.of_pairs(name + "_energy_p_value");
@@ -368,7 +331,7 @@ std::string spreads(const RecordedComparison& of) {
       row.push_back(std::isfinite(p_value[p]) ? "p = " + digits(p_value[p]) : "-");
     if (any) rows.push_back(row);
   }
-  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+  return rows.size() > 1 ? narrow_table(rows, 1, kWidestNumber) : "";
 }
 
 /// Describes whether the mean of an invariant moves by more than its error. The mean of a
@@ -404,7 +367,7 @@ std::string invariants(const RecordedComparison& of) {
     }
     rows.push_back(row);
   }
-  return rows.size() > 1 ? "\n" + text::columns(rows) : "";
+  return rows.size() > 1 ? narrow_table(rows, 1, kWidestNumber) : "";
 }
 
 }  // namespace
