@@ -335,7 +335,7 @@ CatalogueRow row() {
       .parameters = parameters,
       .functions = functions,
       .end = "twice the time of the weakest mode from the spectral start, plus 20 over its rate",
-      .figure = "mode_strength; half_time; loss; misalignment",
+      .figure = "mode_strength; half_time over strengths; loss; misalignment",
       .figure_of_sweeps = "half_time learned"};
 }
 

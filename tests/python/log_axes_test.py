@@ -56,6 +56,13 @@ def test_a_constant_zero_is_drawn_on_a_linear_axis():
     assert logarithmic_y(np.logspace(0, 4, 9), None)
 
 
+def test_an_observable_that_is_negative_at_first_is_drawn_on_a_linear_axis():
+    """3% of these values are negative; the others spread over three decades."""
+    positive, time = np.logspace(-3, 0, 101), np.linspace(0, 1, 101)
+    assert not logarithmic_y([positive, time - 0.05], None)
+    assert logarithmic_y([positive, np.maximum(time - 0.05, -1e-6)], None)
+
+
 def test_only_logarithmic_axes_leave_out_values_within_rounding():
     y = np.array([6e-33, 1e-9, 1e-4, 1.0])
     (floor,) = floors(y, "y")

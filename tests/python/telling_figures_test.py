@@ -136,6 +136,15 @@ def test_a_systems_own_quantity_comes_first(folder, system, options, first):
     assert any(first in text for text in said), said
 
 
+def test_the_half_times_of_modes_are_drawn_over_their_strengths(modes):
+    panels = {title.replace("\n", " "): axes for title, axes in zip(
+        titles(popflow.figure(modes)), popflow.figure(modes).axes)}
+    panel = panels["time at which the mode has half its strength"]
+    assert panel.get_xlabel() == "strengths"
+    drawn = {x: y for line in panel.lines for x, y in line.get_xydata()}
+    assert drawn == dict(zip([2, 1], modes.half_time.values))
+
+
 def test_a_sweep_shows_its_systems_own_quantity(folder):
     swept = popflow.sweep("deep-linear", {"init_scale": popflow.logarithmic(1e-3, 1e-1, 4)},
                           strengths=[2, 1], output=folder / "scales.h5", show=False)

@@ -166,7 +166,7 @@ def block_note(cells: Any) -> str:
     """Returns a note on the blocks of a large matrix, for its heading."""
     rows, columns = (-(-count // MOST_ROWS) for count in cells.shape)
     return "" if rows * columns == 1 else \
-        f" (largest entry of each {rows} $\\times$ {columns} block)"
+        f" (largest entry of each ${rows} \\times {columns}$ block)"
 
 
 def at_end(data: xarray.Dataset, name: str) -> xarray.DataArray:

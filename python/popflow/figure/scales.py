@@ -175,9 +175,15 @@ def spaced_by_factors(x: Any) -> bool:
 
 
 def over_decades(y: Any) -> bool:
-    """Returns whether values are positive over 1.5 decades, apart from rounding and starts at 0."""
-    together = np.concatenate([values.ravel() for values in listed(y)])
-    together = together[np.isfinite(together)]
+    """Returns whether values are positive over 1.5 decades, apart from rounding and starts at 0.
+
+    An observable below -0.01 of its largest value, such as a correlation, needs a linear axis,
+    however few these values are.
+    """
+    each = [values[np.isfinite(values)] for values in listed(y)]
+    if any(len(values) and values.min() < -0.01 * values.max() for values in each):
+        return False
+    together = np.concatenate(each)
     data = significant(y)
     return bool(len(data) and (together > 0).sum() >= 0.9 * len(together)
                 and data.max() > 30 * np.quantile(data, 0.05))
