@@ -1,5 +1,5 @@
 # label: fast
-"""Logarithmic axes show data, not the rounding errors of zeros."""
+"""Logarithmic axes show data, not the rounding errors of zeros; powers of ten stand in labels."""
 
 import warnings
 
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import popflow
+from popflow.figure.page import powers_in_labels
 from popflow.figure.scales import above, floors, logarithmic_y
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 OPTIONS = {
     # Signals start at rounding errors of 0, of about 1e-33.
@@ -81,3 +83,17 @@ def test_an_ensemble_with_runs_that_start_at_zero_is_drawn(folder):
     run = popflow.run("markov", mode="sgd", runs=6, e0=0, w0=0, t_end=3, saves=7,
                       learning_rate=0.1, output=folder / "ensemble.h5", show=False)
     assert figure_of(run).axes
+
+
+def test_a_power_of_ten_stands_in_the_label_of_its_axis():
+    with warnings.catch_warnings(), matplotlib.rc_context({"axes.formatter.use_mathtext": True}):
+        warnings.simplefilter("error")
+        figure, (small, plain) = matplotlib.pyplot.subplots(2)
+        small.plot([1e-7, 3e-7])
+        small.set_ylabel("loss")
+        plain.plot([1, 2])
+        figure.canvas.draw()
+        assert [powers_in_labels(axes) for axes in figure.axes] == [True, False]
+    assert small.get_ylabel() == "loss [$10^{-7}$]"
+    assert not small.yaxis.get_offset_text().get_visible()
+    matplotlib.pyplot.close(figure)

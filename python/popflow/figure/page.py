@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,10 @@ class Page:
         return legend
 
 
+#: Text at the end of an axis whose numbers are multiples of a power of ten, without an offset.
+POWER_AT_END = re.compile(r"\$\\times\\mathdefault\{10\^\{([-−]?\d+)\}\}\\mathdefault\{\}\$")
+
+
 def powers_in_labels(axes: Any) -> bool:
     """Moves an axis's power of ten from its end into its label.
 
@@ -131,11 +136,12 @@ def powers_in_labels(axes: Any) -> bool:
     """
     moved = False
     for along in (axes.xaxis, axes.yaxis):
-        formatter = along.get_major_formatter()
-        power = getattr(formatter, "orderOfMagnitude", 0)
-        if not power or not along.get_offset_text().get_text():
+        at_end = POWER_AT_END.fullmatch(along.get_offset_text().get_text())
+        if at_end is None:
             continue
-        formatter.set_powerlimits((power, power))  # the next layout may choose other ticks
+        power = int(at_end[1].replace("−", "-"))
+        # The next layout may choose other ticks.
+        along.get_major_formatter().set_powerlimits((power, power))
         along.get_offset_text().set_visible(False)
         label = along.get_label_text()
         width = len(label.rsplit("\n", 1)[-1])
