@@ -13,6 +13,9 @@
 #include "popflow/parameter.hpp"
 #include "popflow/passes.hpp"
 #include "popflow/problem_file.hpp"
+#include "popflow/retraction.hpp"
+#include "popflow/training.hpp"
+#include "text/text.hpp"
 
 namespace popflow {
 
@@ -689,6 +692,58 @@ class Composed : public System,
   bool from_file_ = false;
 };
 
+/// A composed System with weights on spheres.
+class OnSpheres : public Composed, public Retraction {
+ public:
+  OnSpheres(std::shared_ptr<const Described> of, Functions functions, const Setting& setting)
+      : Composed(std::move(of), functions, setting), is_noisy_(setting.noisy) {
+    std::vector<double> x(shape().state_size());
+    start(x);
+    std::size_t begin = 0;
+    for (const Functions::Field& field : functions.state) {
+      const std::size_t rows = field.sphere && field.axes.size() == 2 ? field.axes[0].second : 1;
+      const std::size_t size = field.start.size() / rows;
+      for (std::size_t row = 0; row < rows && field.sphere; ++row)
+        spheres_.push_back(
+            {begin + row * size, size, norm(std::span(x).subspan(begin + row * size, size))});
+      if (field.sphere) names_.push_back(field.name);
+      begin += field.start.size();
+    }
+  }
+
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities can = Composed::capabilities();
+    if (is_noisy_) can.in_lanes = Lacking{manifold() + " has no SIMD lanes in runs with noise"};
+    return can;
+  }
+  void retract(std::span<double> x) const override {
+    for (const Sphere& sphere : spheres_) {
+      const std::span<double> row = x.subspan(sphere.begin, sphere.size);
+      const double scale = sphere.radius / norm(row);
+      for (double& entry : row) entry *= scale;
+    }
+  }
+  [[nodiscard]] std::string manifold() const override {
+    return "the sphere of " + text::join(names_, ", ");
+  }
+
+ private:
+  struct Sphere {
+    std::size_t begin, size;
+    double radius;
+  };
+
+  static double norm(std::span<const double> x) {
+    double sum = 0;
+    for (const double entry : x) sum += entry * entry;
+    return std::sqrt(sum);
+  }
+
+  bool is_noisy_;
+  std::vector<Sphere> spheres_;
+  std::vector<std::string> names_;
+};
+
 }  // namespace
 
 void read_problem(const Setting& setting, std::vector<Functions::Array>& arrays) {
@@ -713,12 +768,19 @@ void read_problem(const Setting& setting, std::vector<Functions::Array>& arrays)
   }
 }
 
+const Retraction* retraction_of(const System& system) {
+  const Capability<Training> training = system.capabilities().training;
+  return dynamic_cast<const Retraction*>(training ? &training->trained() : &system);
+}
+
 CatalogueRow FunctionSystem::row() const {
   const auto described = std::make_shared<const Described>(*this);
   return {[described]() -> const SystemInfo& { return described->info; },
           [described](const Ingredients& from) -> std::unique_ptr<System> {
-            return std::make_unique<Composed>(described, described->make(from.own, from.setting),
-                                              from.setting);
+            Functions made = described->make(from.own, from.setting);
+            if (std::ranges::any_of(made.state, &Functions::Field::sphere))
+              return std::make_unique<OnSpheres>(described, std::move(made), from.setting);
+            return std::make_unique<Composed>(described, std::move(made), from.setting);
           }};
 }
 

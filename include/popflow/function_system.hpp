@@ -28,6 +28,9 @@ struct Functions {
     /// Axes by name and length, row-major. Empty: a scalar, or a single axis called NAME_index.
     std::vector<std::pair<std::string, std::size_t>> axes = {};
     double scale = 1;  ///< natural size of its entries
+    /// Whether the entries, or each row of a field with two axes, keep the norm of the start. `rhs`
+    /// and the samples are tangential, and runs with noise or samples scale back after each step.
+    bool sphere = false;
   };
   /// Numbers derived from the state: recorded like a field, or compared with levels of passages.
   struct Derived {

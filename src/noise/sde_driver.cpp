@@ -15,6 +15,7 @@
 #include "numerics/directional_step.hpp"
 #include "popflow/error.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/retraction.hpp"
 
 namespace popflow {
 
@@ -52,11 +53,13 @@ struct SdeDriver::Internals {
       : method(*options.method),
         noise(make_noise(system, workers, options)),
         loop(system, workers, options.hooks, options.max_steps),
-        proximal(system.capabilities().proximal) {}
+        proximal(system.capabilities().proximal),
+        retraction(retraction_of(system)) {}
   const SdeMethod& method;
   std::unique_ptr<NoiseModel> noise;
   StepLoop loop;
   Capability<Proximal> proximal;
+  const Retraction* retraction;
   State f, f_other, move, other, penalty;  ///< allocated when a step needs them
 };
 
@@ -96,6 +99,13 @@ SdeDriver::SdeDriver(const System& system, Workers& workers, Options options)
     : system_(system), workers_(workers), options_(checked(std::move(options))) {
   in_ = std::make_unique<Internals>(system, workers, options_);
   const bool additive_only = in_->method.needs_additive_noise();
+  const bool has_noise = options_.noise->name != "isotropic" || options_.noise_scale > 0;
+  if (in_->retraction != nullptr && has_noise && (additive_only || options_.modified_equation == 2))
+    throw UsageError((additive_only ? "--method " + std::string(options_.method->name)
+                                    : std::string("--modified-equation 2")) +
+                     " is not valid on " + in_->retraction->manifold() +
+                     ", where noise depends on the state" +
+                     (additive_only ? "; use euler_maruyama" : "; use 1"));
   if (additive_only && !in_->noise->additive())
     throw UsageError("--method " + std::string(options_.method->name) +
                      " is valid for additive noise only, and --noise " +
@@ -155,6 +165,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
   if (plain && in_->noise->step_in_place(path, x, regime)) {
     ++evaluations_;
     if (in_->proximal) in_->proximal->proximal(x, regime, h);
+    if (in_->retraction != nullptr) in_->retraction->retract(x);
     return;
   }
   State& f = in_->f;
@@ -219,6 +230,7 @@ void SdeDriver::step(double h, std::int64_t parts) {
   }
   each([&](std::size_t i) { x[i] += move[i]; });
   if (in_->proximal) in_->proximal->proximal(x, regime, h);
+  if (in_->retraction != nullptr) in_->retraction->retract(x);
 }
 
 Outcome SdeDriver::advance_to(double target) {

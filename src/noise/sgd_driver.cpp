@@ -12,6 +12,7 @@
 #include "popflow/error.hpp"
 #include "popflow/memory.hpp"
 #include "popflow/parameter.hpp"
+#include "popflow/retraction.hpp"
 #include "training/sampled_gradients.hpp"
 #include "training/trained.hpp"
 
@@ -22,13 +23,15 @@ struct SgdDriver::Internals {
       : loop(system, workers, options.hooks, options.max_steps),
         sampled(source_of_gradients(system).capabilities().sampled),
         training(system.capabilities().training),
-        proximal(system.capabilities().proximal) {
+        proximal(system.capabilities().proximal),
+        retraction(retraction_of(system)) {
     if (training) g.resize(training->trained().shape().state_size());
   }
   StepLoop loop;
   Capability<Sampled> sampled;
   Capability<Training> training;
   Capability<Proximal> proximal;
+  const Retraction* retraction;
   std::vector<double> weights;
   State g;  ///< gradient of the minibatch, for training rules that take it
 };
@@ -123,6 +126,7 @@ void SgdDriver::step() {
     in_->sampled->add_sampled({x, regime}, time(), key, in_->weights, x);
   }
   if (in_->proximal) in_->proximal->proximal(x, regime, h);
+  if (in_->retraction != nullptr) in_->retraction->retract(x);
   ++steps_;
 }
 

@@ -162,6 +162,7 @@ Item item_of(Members from, const std::vector<Dimension>& dimensions) {
   item.symbol = from.text("symbol");
   item.scale = from.number("scale", 1);
   item.floor = from.number("floor", 0);
+  item.sphere = from.flag("sphere");
   for (const std::string& axis : from.words("dimensions")) {
     const auto known = std::find_if(dimensions.begin(), dimensions.end(),
                                     [&](const Dimension& one) { return one.name == axis; });

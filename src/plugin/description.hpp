@@ -24,6 +24,7 @@ struct Item {
   std::vector<std::pair<std::string, Length>> axes = {};
   double scale = 1;
   double floor = 0;
+  bool sphere = false;  ///< Functions::Field::sphere
 };
 
 /// State of noisy runs and sampled training, where it differs from the state of the flow.

@@ -255,8 +255,8 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
 
   std::size_t entries = 0;
   for (const Item& item : description.fields) {
-    Functions::Field field{item.name,          {},        item.meaning, item.symbol,
-                           axes_of(item, own), item.scale};
+    Functions::Field field{item.name,          {},         item.meaning, item.symbol,
+                           axes_of(item, own), item.scale, item.sphere};
     field.start.resize(product(field.axes));
     entries += field.start.size();
     f.state.push_back(std::move(field));

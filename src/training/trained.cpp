@@ -8,6 +8,7 @@
 #include "popflow/error.hpp"
 #include "popflow/math.hpp"
 #include "popflow/random.hpp"
+#include "popflow/retraction.hpp"
 #include "text/text.hpp"
 
 namespace popflow {
@@ -90,6 +91,12 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
         (plain ? decay : rule) +
         "a right-hand side with regimes (an l1 term, stages, a sharp relu) needs plain SGD "
         "without weight decay");
+  if (const Retraction* const on = retraction_of(system);
+      on != nullptr && (plan.decays() || !(plain || plan.takes_steps)))
+    throw UsageError((plan.decays() ? decay : rule) +
+                     (plan.decays() ? "has no effect on " + on->manifold() + "; leave it out"
+                                    : "the flow of the rule leaves " + on->manifold() +
+                                          "; use --mode sgd, or --optimizer sgd"));
   const bool shaped = plan.rule->is_adaptive() || plan.is_whole();
   if (!shaped && plan.rates.empty() && !plan.decays()) return;
   const SystemInfo& info = system.info();

@@ -239,6 +239,25 @@ class Model(Declarations):
         `m.projection(W, lambda v: v - v.mean())` conserves the sum."""
         self._map(weights, map_, True)
 
+    def sphere(self, weights: Symbol) -> None:
+        """Keeps the norm of a vector of weights, or of each row of a matrix: weights move along the
+        tangent, and sampled training and noise scale them back after each step."""
+        field = self._field(weights, "sphere()")
+        if weights.ndim == 0:
+            raise ModelError(f"sphere() takes a vector, or a matrix of rows; {field.name} is a "
+                             "single number, which would not move")
+        if self.rates:
+            raise ModelError("the model has equations, and takes no sphere()")
+
+        def tangent(v: Symbol) -> Any:
+            if weights.ndim == 1:
+                return v - weights * ((weights @ v) / (weights @ weights))
+            along = (weights * v).sum(axis=1) / (weights * weights).sum(axis=1)
+            return v - weights * along.reshape(-1, 1)
+
+        self._map(weights, tangent, True)
+        self.spheres.append(weights)
+
     def passage(self, name: str, value: Any, meaning: str, axes: Sequence[str] = ()) -> None:
         """First-passage times: for each entry, the first time at which it rises through zero."""
         row = self._value(name, value, meaning, "", "passage", any_shape=True)

@@ -85,6 +85,7 @@ class Parts:
         self.noise_factor: Symbol | None = None
         self.noise_covariance: Symbol | None = None
         self.maps: dict[int, list[Map]] = {}  # by weights: preconditioner, then projection
+        self.spheres: list[Symbol] = []  # weights whose rows keep their norms
         self.flow: Parts | None = None  # of a training state: the model of the flow
         self.other_state: Parts | None = None
         self.limit = ""

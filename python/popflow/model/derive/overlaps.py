@@ -4,7 +4,6 @@ closes in the products of rows, whatever the number of dimensions."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +39,9 @@ class Reduction:
             raise ModelError(f"the overlaps of {model.name} are not known: they need a loss of "
                              "normal data that is seen through linear forms such as W @ x, without "
                              "population_loss() or quadrature()")
-        if model.other_state is not None or model.flow is not None or model.maps:
+        if model.other_state is not None or model.flow is not None or \
+                len(model.maps) > len(model.spheres) or any(len(maps) > 1 for maps in
+                                                            model.maps.values()):
             raise ModelError(f"the overlaps of {model.name} need a model without another training "
                              "state, preconditioner or projection")
         if model.derived:
@@ -193,7 +194,11 @@ class Reduction:
         second = self.second_moments(share) if step is not None else {}
         for row in to.fields:
             if id(row.symbol) in self.fields:
+                if any(row.symbol is one for one in self.model.spheres):
+                    raise ModelError(f"the overlaps of {row.name} do not close: sphere() needs "
+                                     "weights that are the rows of forms")
                 to.rate(row.symbol, -gamma * slopes[id(row.symbol)])
+        rates: list[Symbol] = []
         for one in self.overlaps:
             change = self.moved(one.weights, one.other, slopes)
             if id(one.other) in self.fields:
@@ -202,6 +207,14 @@ class Reduction:
             noise = second.get((id(one.weights), id(one.other)))
             if noise is not None and step is not None:
                 rate = rate + gamma**2 / step[1] * noise
+            rates.append(rate)
+        for one, rate in zip(self.overlaps, rates):
+            for symbol, are_rows in ((one.weights, True), (one.other, False)):
+                if any(symbol is sphere for sphere in self.model.spheres):
+                    own = next(k for k, other in enumerate(self.overlaps)
+                               if other.weights is symbol and other.other is symbol)
+                    shrink = diagonal(rates[own]) / (2.0 * diagonal(self.overlaps[own].symbol))
+                    rate = rate - one.symbol * shrink.reshape((-1, 1) if are_rows else (1, -1))
             to.rate(one.symbol, rate)
 
     def moved(self, weights: Symbol, other: Symbol, slopes: dict[int, Symbol]) -> Symbol:
@@ -281,15 +294,21 @@ def two(rows: Symbol) -> Symbol:
     return rows if rows.ndim == 2 else rows.reshape(1, -1)
 
 
+def diagonal(square: Symbol) -> Symbol:
+    size = square.shape[0]
+    return taken(square, np.arange(size) * (size + 1), "diagonal")
+
+
 def same(a: Symbol, b: Symbol) -> bool:
     return a is b or (a.op == b.op == "constant" and a.digest() == b.digest())
 
 
-def training_state(model: Any, flow: Any, maps: Sequence[Any] = ()) -> Any:
+def training_state(model: Any, flow: Any) -> Any:
     """A copy of a model that noise and sampled training move."""
     other = copy.copy(model)
     for name in ROWS:
         setattr(other, name, list(getattr(model, name)))
-    other.parameters, other.flow, other.maps = flow.parameters, flow, {}
+    other.parameters, other.flow = flow.parameters, flow
+    other.maps = {key: list(maps) for key, maps in model.maps.items()}
     flow.other_state = other
     return other

@@ -37,7 +37,9 @@ def description_of(model: Parts) -> dict[str, Any]:
 
     def state(of: Parts) -> dict[str, Any]:
         chosen = len(of.nodes()[0]) or len(of.drawn()[0])
-        return {"fields": [item(row, dimensions=list(row.axes), scale=row.scale)
+        return {"fields": [item(row, dimensions=list(row.axes), scale=row.scale,
+                                **({"sphere": True} if any(row.symbol is one for one in of.spheres)
+                                   else {}))
                            for row in of.fields],
                 "derived": [item(row, dimensions=list(row.axes)) for row in of.derived],
                 "loss": of.has_loss, "loss_floor": of.loss_floor,
