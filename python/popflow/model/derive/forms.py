@@ -111,8 +111,9 @@ class Forms:
         count = sum(block.leaf.size for block in self.blocks)
         if count > MOST_FORMS:
             raise ModelError(f"the term {label} is one of {count} linear forms of normal data; "
-                             f"their mean is found for up to {MOST_FORMS} forms: give "
-                             "population_loss()")
+                             f"their mean is found for up to {MOST_FORMS} forms. The ways out: "
+                             "give the mean by population_loss(), or estimate it from samples by "
+                             "stream()")
         return leaf
 
     def source(self, data: Symbol, row: int) -> int:
@@ -192,7 +193,8 @@ class Forms:
         if one.source < 0 or node.size > MOST_FORMS or node.ndim > 1:
             raise ModelError(f"the loss sees all {node.size} numbers of {node.label} in a way that "
                              "is not linear; exact means need formulas of few linear forms of the "
-                             "data, such as W @ x: give population_loss()")
+                             "data, such as W @ x. The ways out: give the mean by "
+                             "population_loss(), or estimate it from samples by stream()")
         dense = one.matrix
         if dense is None:
             dense = as_symbol(np.eye(node.size))

@@ -62,7 +62,8 @@ def normal_mean(laws: Sequence[tuple[Law, list[Symbol]]], loss: Symbol,
                if kinds != {"normal"}
                else f"the {what} {loss.label} is no polynomial of the data" if found == MOST
                else f"the {what} is of degree {found:g} in the data, above {HIGHEST}")
-        given = "Give it by population_loss(), or take" if what == "loss" else "Take"
+        given = ("Give it by population_loss(), estimate it from samples by stream(), or take"
+                 if what == "loss" else "Estimate it from samples by stream(), or take")
         raise ModelError(f"the mean of the {what} over the data has no exact form here: {why}. "
                          f"{given} it by quadrature(points) in up to four dimensions, a Gauss rule "
                          "that is exact for polynomials of degree 2 points - 1")

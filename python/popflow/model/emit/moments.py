@@ -29,7 +29,8 @@ from .lowering import Lowering
 MOST_TERMS = 50_000
 HIGHEST = 8  # power of a formula that is expanded
 ORDER = {"abs": 0, "sign": 1, "erf": 1}
-WAYS = ("give the mean by population_loss(), or use a law of few numbers with quadrature(points)")
+WAYS = ("give it by population_loss(), estimate it from samples by stream(), or take it by "
+        "quadrature(points) from data of up to four numbers")
 
 
 @dataclass
@@ -69,6 +70,7 @@ class Moments:
         self.places: dict[tuple[str, Any], int] = {}
         self.affines: list[Affine] = []
         self.affine_places: dict[Any, int] = {}
+        self.names: dict[int, str] = {}  # of the numbers z, for messages
         self.kernels: list[Kernel] = []
         self.kernel_places: dict[str, int] = {}
         self.values: dict[int, np.ndarray] = {}  # of the formula that is expanded
@@ -97,7 +99,8 @@ class Moments:
     def multiplied(self, a: Formula, b: Formula, label: str) -> Formula:
         if len(a.terms) * len(b.terms) > MOST_TERMS:
             raise ModelError(f"the term {label} has {len(a.terms) * len(b.terms)} products when it "
-                             f"is expanded; exact means take up to {MOST_TERMS}: {WAYS}")
+                             f"is expanded; exact means take up to {MOST_TERMS}. The ways out: "
+                             f"{WAYS}")
         terms: dict[tuple[int, ...], Any] = {}
         for first, c in a.terms.items():
             for second, d in b.terms.items():
@@ -159,7 +162,8 @@ class Moments:
         """A function of a formula, which must be affine."""
         found = self.affine(of)
         if found is None:
-            raise refusal(node, f"{kind} of {of.label}, which is not linear in the data")
+            raise refusal(node, f"{kind} of what is not linear in the data",
+                          f"exact means take {kind} of linear forms only")
         if not found.parts and kind == "gauss":
             return self.number(self.ca.exp(-found.offset**2), node.label)
         if not found.parts:
@@ -183,7 +187,7 @@ class Moments:
         if op == "constant":
             return array_of([self.number(float(v), label) for v in node.value.ravel()], node.shape)
         if op == "take":
-            return of[0].ravel()[node.value]
+            return array_of(of[0].ravel()[np.ravel(node.value)], node.shape)
         if op == "join":
             return array_of([one for part in of for one in part.ravel()], node.shape)
         if op == "sum":
@@ -196,7 +200,8 @@ class Moments:
                      for row in left for column in right.T]
             return array_of(found, node.shape)
         if op == "logsumexp":
-            raise refusal(node, f"log-sum-exp of {node.args[0].label}")
+            raise refusal(node, f"log-sum-exp of {node.args[0].label}",
+                          "softmax and cross_entropy have no closed form")
         if op == "max":
             rows = of[0].reshape(-1, of[0].shape[-1])
             return array_of([self.largest(row, node) for row in rows], node.shape)
@@ -217,7 +222,7 @@ class Moments:
     def largest(self, row: Any, node: Symbol) -> Formula:
         found = row[0]
         for one in row[1:]:
-            difference = self.added(found, one, node.label, -1.0)
+            difference = self.added(found, one, told_difference(found, one), -1.0)
             size = self.function("abs", difference, node)
             total = self.added(self.added(found, one, node.label), size, node.label)
             found = self.multiplied(self.number(0.5, node.label), total, node.label)
@@ -240,6 +245,8 @@ class Moments:
             return Formula({key: value / numbers[1] for key, value in of[0].terms.items()}, label)
         if op == "**" and free[1] and numbers[1].is_constant():
             power = float(numbers[1])
+            if power > HIGHEST:
+                raise refusal(node, f"a power above {HIGHEST}", "powers are expanded up to that")
             if power.is_integer() and 0 <= power <= HIGHEST:
                 found = self.number(1.0, label)
                 for _ in range(int(power)):
@@ -247,10 +254,11 @@ class Moments:
                 return found
         if op in ("maximum", "minimum"):
             sign = 1.0 if op == "maximum" else -1.0
-            both = [self.multiplied(self.number(sign, label), one, label) for one in of]
+            both = of if sign == 1.0 else [
+                self.multiplied(self.number(sign, label), one, f"-({one.label})") for one in of]
             return self.multiplied(self.number(sign, label), self.largest(both, node), label)
         if op in ("<", "<=", ">", ">="):
-            difference = self.added(of[0], of[1], label, -1.0)
+            difference = self.added(of[0], of[1], told_difference(of[0], of[1]), -1.0)
             side = self.function("sign", difference, node)
             return self.added(self.number(0.5, label), self.multiplied(
                 self.number(0.5 if op[0] == ">" else -0.5, label), side, label), label)
@@ -270,7 +278,8 @@ class Moments:
             return self.function("gauss", of[0], node)
         if op in ("abs", "sign", "erf", "exp", "sin", "cos"):
             return self.function(op, of[0], node)
-        raise refusal(node, f"{op} of the data")
+        raise refusal(node, f"{op} of the data", "exact means take products, whole powers, exp, "
+                      "sin, cos, erf, abs, sign, maximum, minimum and comparisons of linear forms")
 
     # ---- Means.
 
@@ -308,8 +317,8 @@ class Moments:
         waves = [(kind, self.affines[of]) for kind, of in others if kind in ("sin", "cos")]
         kinks = [(kind, of) for kind, of in others if kind in ORDER]
         if waves and kinks:
-            raise ModelError(f"the product {self.told(key)} ({label}) has "
-                             f"a mean that has no closed form here: {WAYS}")
+            raise self.refused(key, label, "a product of sin or cos with a function that has a "
+                               "kink, or erf")
         factor = self.ca.SX(1)
         if shift.parts:
             factor = self.ca.exp(self.mean_of(shift) + self.covariance_of(shift, shift) / 2)
@@ -376,9 +385,10 @@ class Moments:
             found = self.pair(j, k, a, b, c, "erf" in (kind1, kind2))
             if found is not None:
                 return found
-        why = "" if zero else " of numbers whose mean is not 0"
-        raise ModelError(f"the product {self.told(key)} ({label}){why} has a "
-                         f"mean that has no closed form here: {WAYS}")
+        why = ("a product of two functions of numbers whose mean is not 0" if len(functions) == 2
+               and not zero else "a product of more functions, or of more of their derivatives, "
+               "than exact means take")
+        raise self.refused(key, label, why)
 
     # ---- Closed forms.
 
@@ -486,8 +496,14 @@ class Moments:
         words = []
         for place in key:
             kind, of = self.atoms[place]
-            words.append(f"z[{of}]" if kind == "z" else f"{kind}({self.affines[of].label})")
+            words.append(f"({self.names.get(of, f'z[{of}]')})" if kind == "z" else
+                         f"{kind}({self.affines[of].label})")
         return " * ".join(words)
+
+    def refused(self, key: Sequence[int], label: str, why: str) -> ModelError:
+        """The error that names a product without a closed form, and the term that contains it."""
+        return ModelError(f"the mean over normal data has no closed form here: expanded, the term "
+                          f"{label} contains {self.told(key)}, {why}. The ways out: {WAYS}")
 
     # ---- Results.
 
@@ -550,6 +566,11 @@ def array_of(formulas: Sequence[Formula], shape: Sequence[int]) -> np.ndarray:
     return found.reshape(tuple(shape))
 
 
-def refusal(node: Symbol, why: str) -> ModelError:
+def told_difference(one: Formula, other: Formula) -> str:
+    return one.label if not other.terms or all(value.is_zero() for value in other.terms.values()) \
+        else f"{one.label} - {other.label}"
+
+
+def refusal(node: Symbol, what: str, why: str) -> ModelError:
     return ModelError(f"the mean over normal data has no exact form here: the term {node.label} is "
-                      f"{why}; {WAYS}")
+                      f"{what}; {why}. The ways out: {WAYS}")

@@ -119,6 +119,8 @@ class WholeGenerator(Generator):
         leaves: dict[int, Any] = {}
         first = 0
         for block in forms.blocks:
+            moments.names.update({first + i: block.leaf.label + f"[{i}]" * (block.leaf.ndim > 0)
+                                  for i in range(block.leaf.size)})
             leaves[id(block.leaf)] = array_of(
                 [Formula({(moments.atom("z", first + i),): ca.SX(1)}, block.leaf.label)
                  for i in range(block.leaf.size)], block.leaf.shape)
