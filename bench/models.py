@@ -68,13 +68,19 @@ def gallery():
     import associative_memory
     import committee
     import diagonal_linear
+    import gaussian_classes
     import glm_sgd
     import induction
+    import low_rank
     import multi_head
+    import phase_retrieval
+    import single_index
     return {"associative_memory": associative_memory.model,
             "multi_head": lambda: multi_head.model(multi_head.start(3, 1), rank=1),
             "induction": induction.model, "diagonal_linear": diagonal_linear.model,
-            "glm_sgd": glm_sgd.least_squares, "committee": committee.model}
+            "glm_sgd": glm_sgd.least_squares, "committee": committee.model,
+            "phase_retrieval": phase_retrieval.model, "single_index": single_index.model,
+            "low_rank": low_rank.model, "gaussian_classes": gaussian_classes.model}
 
 
 def processor_seconds():

@@ -53,10 +53,11 @@ CARDS = (
          "--state none -o ladder.h5\npopflow plot ladder.h5 --observable excess_loss -o ladder.png",
          "Left: the mean of SGD leaves the flow at about t = 20. Right: the band of the difference "
          "leaves the grey margin there. Gaussian steps (gd) stay with SGD."),
-    script("models", "Six models, each a loss in Python", (), "examples/models/gallery.py",
+    script("models", "Ten models, each a loss in Python", (), "examples/models/gallery.py",
            "Each panel is a model of one page, whose loss becomes a system: an associative memory, "
-           "heads of linear attention, an induction head, a diagonal network, streaming SGD, and a "
-           "committee machine.",
+           "heads of linear attention, an induction head, a diagonal network, streaming SGD, a "
+           "committee machine, phase retrieval, single-index models, low-rank adaptation, and "
+           "two classes of normal data.",
            arguments=" --draw models.png", needs="casadi"),
     configuration("markov-basins", "Basins of attraction", "sweep", "markov",
                   "160 000 starts. Those left of the saddle and below the separatrix keep the loss "

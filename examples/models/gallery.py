@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 NAMES = ["associative_memory", "multi_head", "induction", "diagonal_linear", "glm_sgd",
-         "committee"]
+         "committee", "phase_retrieval", "single_index", "low_rank", "gaussian_classes"]
 
 
 def main():
@@ -49,6 +49,8 @@ def draw(modules, path):
                                     layout="constrained", squeeze=False)
         for panel, (name, module) in zip(axes.ravel(), modules.items()):
             print(f"{name}: {module.experiment(panel)}", flush=True)
+        for panel in axes.ravel()[len(modules):]:
+            panel.remove()
         figure.savefig(path, dpi=90, metadata={"Software": None})
 
 

@@ -64,7 +64,8 @@ def add_switches(patch):
         rows = weights if weights.ndim == 2 else weights.reshape(1, -1)
         return sum(row @ row for row in rows)
 
-    rate, noise, build, run = Model.rate, Model.noise, Model.build, popflow.run
+    rate, noise, build, run, sweep = (Model.rate, Model.noise, Model.build, popflow.run,
+                                      popflow.sweep)
     patch.setattr(Model, "rate", lambda m, weights, value: rate(
         m, weights, (1 + 0.05 * switch(m, "faster")) * as_symbol(value)))
     patch.setattr(Model, "noise", lambda m, covariance: noise(
@@ -75,11 +76,13 @@ def add_switches(patch):
         system.switches = {row.name for row in m.parameters} & set(SWITCHES)
         return system
 
-    def wrong_run(system, **given):
-        return run(system, **given, **{name: 1 for name in on & getattr(system, "switches", set())})
+    def switched(system):
+        return {name: 1 for name in on & getattr(system, "switches", set())}
 
     patch.setattr(Model, "build", built)
-    patch.setattr(popflow, "run", wrong_run)
+    patch.setattr(popflow, "run", lambda system, **given: run(system, **given, **switched(system)))
+    patch.setattr(popflow, "sweep",
+                  lambda system, **given: sweep(system, **given, **switched(system)))
     patch.setattr("experiments.induction.evaluated", lambda roots, known: evaluated(
         roots, {**known, **{key: float(name in on) for key, (_, name) in symbols.items()}}))
 
