@@ -192,6 +192,9 @@ def test_an_early_stage_has_a_logarithmic_time_axis(folder):
     assert early(run)
     panels = [axes for axes in popflow.figure(run).axes if axes.get_label() == "over time"]
     assert {axes.get_xscale() for axes in panels} == {"log"}
+    # Two records in the first hundredth: a logarithmic axis would begin after the first event.
+    few = popflow.run("joma-joint", output=folder / "few.h5", show=False)
+    assert not early(few) and 0 < few.time_of["rank_falls"] < few.time[1]
     late = popflow.run("markov", output=folder / "late.h5", show=False)
     assert not early(late) and popflow.figure(late).axes[0].get_xscale() == "linear"
 

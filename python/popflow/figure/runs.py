@@ -30,7 +30,7 @@ def without_ended(data: xarray.Dataset) -> xarray.Dataset:
 
 
 EARLY = 0.01  # fraction of the time
-FEWEST = 2  # least number of records in that fraction, at times above 0
+FEWEST = 5  # least number of records in that fraction, at times above 0: fewer make a polygon
 
 
 def early(data: xarray.Dataset) -> bool:
