@@ -108,8 +108,8 @@ class FlowDriver : public Driver {
   [[nodiscard]] bool rhs_is_finite();
   /// Known reason why a step from here is not finite.
   [[nodiscard]] std::string cause_of_divergence() const;
-  /// If the slope vanishes where a stage begins, shortens the next step, towards `end`.
-  void begin_stage(double end);
+  /// If the slope vanishes where a stage begins, shortens the next step.
+  void begin_stage();
   [[nodiscard]] bool steady(double h);
   /// Whether the end is out of reach. If so, warns, unless the run stops for this reason or has
   /// been warned before.

@@ -190,7 +190,7 @@ Outcome FlowDriver::advance_on(std::span<const double> targets) {
   if (!in_->ready && at_rest()) control.at.t = target;
   if (control.length <= 0 && target > t) {
     in_->rhs(x_, x_new_, t);
-    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, next_stop(end) - t);
+    const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_);
     control.length = first.length;
     if (first.cautious) control.bounds.cautious_since = t;
   }
@@ -350,15 +350,15 @@ bool FlowDriver::rhs_is_finite() {
   return all_finite(workers_, x_new_);
 }
 
-void FlowDriver::begin_stage(double end) {
+void FlowDriver::begin_stage() {
   // The last step of a stage is a good first step of the next one, unless the slope vanishes there.
   // This evaluation of the slope is not counted, because no step uses it.
   in_->rhs.system().rhs(view(), time(), x_new_);
-  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_, next_stop(end) - time());
+  const FirstStep first = first_step(in_->tolerance, x_, x_new_, regime_);
   if (!first.cautious || at_rest()) return;
-  // If the end is this close, no event can be resolved before it.
-  if (first.length < 2 * smallest_step(time())) return;
-  in_->control.length = std::min(in_->control.length, first.length);
+  constexpr double kAboveRounding = 16;  // leaves room for rejections
+  const double length = std::max(first.length, kAboveRounding * smallest_step(time()));
+  in_->control.length = std::min(in_->control.length, length);
   in_->control.bounds.cautious_since = time();
 }
 
@@ -535,7 +535,7 @@ void FlowDriver::switch_now(double end) {
   to_switch_.reset();
   in_->switching->switch_regime(x_, regime_, now());
   in_->stepper->reset();
-  if (in_->has_stages && in_->stepper->adaptive() && time() < end) begin_stage(end);
+  if (in_->has_stages && in_->stepper->adaptive() && time() < end) begin_stage();
   in_->events.switched(view(), now());
 }
 

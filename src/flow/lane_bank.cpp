@@ -105,7 +105,7 @@ void LaneBank::begin_fresh() {
       const double stop = stop_before_kink(flow.training, control.at.t, flow.target);
       if (!(control.length > 0)) {
         steps_.slope().read(lane, slope_);
-        const FirstStep first = first_step(flow.tolerance, flow.x, slope_, {}, stop - control.at.t);
+        const FirstStep first = first_step(flow.tolerance, flow.x, slope_, {});
         control.length = first.length;
         if (first.cautious) control.bounds.cautious_since = control.at.t;
       }

@@ -18,8 +18,7 @@ std::string at_time(double t) {
 }
 
 FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
-                     std::span<const double> dxdt, std::span<const double> regime,
-                     double remaining) {
+                     std::span<const double> dxdt, std::span<const double> regime) {
   // Choose a hundredth of the time scale of the state. From a zero state, choose the step whose
   // fifth power is small in units of the tolerance. Limit this step so that it moves no entry by
   // more than its natural scale: longer steps could miss features. Any other wrong guess costs only
@@ -37,13 +36,9 @@ FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
   for (const double number : regime)
     size =
         std::max(size, std::abs(number) / (tolerance.atol() + tolerance.rtol() * std::abs(number)));
-  if (!std::isfinite(speed)) return {remaining};
-  // Where the slope vanishes, begin with a millionth of the way. SciPy and Hairer's codes begin
-  // with 1e-6 (in any unit) and let each step be ten times as long as the last.
-  constexpr double kCautious = 1e-6;
-  constexpr double kDivisible = 1e-290;  // a shorter interval cannot be divided
-  if (remaining > kDivisible && !(speed * remaining > 1)) return {kCautious * remaining, true};
-  if (!(speed > 0)) return {remaining};
+  if (!std::isfinite(speed)) return {FirstStep::kCautious};  // the step will fail
+  constexpr double kLong = 100;
+  if (!(speed * kLong > 1)) return {FirstStep::kCautious, true};
   if (size > 1e-5) return {0.01 * size / speed};
   return {std::min(math::pow(0.01 / speed, 0.2), 1 / (tolerance.atol() * speed))};
 }

@@ -15,19 +15,21 @@ namespace popflow {
 /// "t = 1.5", to ten digits.
 std::string at_time(double t);
 
-/// Length of a trajectory's first step.
+/// Length of a trajectory's first step. It does not depend on the end of the run, so that an
+/// extended run has the bits of a longer one.
 struct FirstStep {
   double length = 0;
-  /// Whether the slope vanishes: over the whole distance to the target it would move no entry by
-  /// more than its tolerance. The slope then does not show the time scale, and the step is a small
-  /// part of the distance.
+  /// Whether the slope vanishes: within a hundred units of time it would move no entry by more than
+  /// its tolerance. The slope then does not show the time scale, and the step is kCautious.
   bool cautious = false;
+
+  /// SciPy and Hairer's codes begin with this length, too, where the slope vanishes.
+  static constexpr double kCautious = 1e-6;
 };
 
-/// First step to try from x with derivative `dxdt`, towards a target that is `remaining` away.
+/// First step to try from x with derivative `dxdt`.
 FirstStep first_step(const Tolerance& tolerance, std::span<const double> x,
-                     std::span<const double> dxdt, std::span<const double> regime,
-                     double remaining);
+                     std::span<const double> dxdt, std::span<const double> regime);
 
 /// Whether the state moves outwards and its time scale |x|/|dx/dt| has shrunk to the rounding of t.
 bool grows_without_bound(Workers& workers, const Tolerance& tolerance, std::span<const double> x,

@@ -84,9 +84,6 @@ def test_a_file_reproduces_its_run():
 
 def test_an_extended_file_is_bit_identical_to_the_longer_run():
     for system, problem, others in some(examples()):
-        # Its slope vanishes at the start, so the first step depends on the end (docs/numerics.md).
-        if system == "markov" and others == ["--e0", "0", "--w0", "-1"]:
-            continue
         with Folder() as folder:
             first = short_run(system, *problem, *others)
             end = float(attribute(first, "t-end", "parameters"))
