@@ -36,6 +36,9 @@ COURSES: dict[int, tuple[Course, ...]] = {
     6: (Course(r"batch size at which half of the runs find Q @ "
                r"(?P<line>\D+[\d.]*) at T = (?P<x>\d+)",
                "context length T", "batch size B at which half of the runs find Q", "xy"),),
+    7: (Course(r"largest difference of signal_V @ without the projection, "
+               r"(?P<line>T = \d+), N = (?P<x>\d+).*",
+               "number of symbols N", "difference of signal_V without the projection", "xy"),),
     19: (Course(r"share of starts that end (?:global|local), (?P<style>\w+ bias), "
                 r"(?P<line>p = \S+ q = \S+) @ (?P<panel>p \+ q [<>] 1) "
                 r"with sigma = (?P<x>[\d.]+).*",
