@@ -695,7 +695,7 @@ class Composed : public System,
 /// A composed System with weights on spheres.
 class OnSpheres : public Composed, public Retraction {
  public:
-  OnSpheres(std::shared_ptr<const Described> of, Functions functions, const Setting& setting)
+  OnSpheres(std::shared_ptr<const Described> of, const Functions& functions, const Setting& setting)
       : Composed(std::move(of), functions, setting), is_noisy_(setting.noisy) {
     std::vector<double> x(shape().state_size());
     start(x);
@@ -749,6 +749,7 @@ class OnSpheres : public Composed, public Retraction {
 void read_problem(const Setting& setting, std::vector<Functions::Array>& arrays) {
   if (!setting.problem || arrays.empty()) return;
   std::vector<std::string> names;
+  names.reserve(arrays.size());
   for (const Functions::Array& array : arrays) names.push_back(array.name);
   const ProblemFile file(*setting.problem, names);
   file.refuse_misspelt(names);
@@ -779,7 +780,7 @@ CatalogueRow FunctionSystem::row() const {
           [described](const Ingredients& from) -> std::unique_ptr<System> {
             Functions made = described->make(from.own, from.setting);
             if (std::ranges::any_of(made.state, &Functions::Field::sphere))
-              return std::make_unique<OnSpheres>(described, std::move(made), from.setting);
+              return std::make_unique<OnSpheres>(described, made, from.setting);
             return std::make_unique<Composed>(described, std::move(made), from.setting);
           }};
 }
