@@ -239,7 +239,6 @@ class Service {
   Service(Ranks& ranks, Ledger& ledger, WritingTeam& team)
       : ranks_(ranks), ledger_(ledger), team_(team), others_(ranks.size()) {
     for (Other& other : others_) other.done = ranks.dismissed();
-    left_ = ranks.dismissed();
   }
   ~Service() {
     for (Message& message : early_) ranks_.put_back(std::move(message));
@@ -292,8 +291,6 @@ class Service {
     return std::all_of(others_.begin() + 1, others_.end(), [](const Other& o) { return o.done; });
   }
   [[nodiscard]] const std::exception_ptr& trouble() const { return trouble_; }
-  /// Whether a rank left before it was dismissed.
-  [[nodiscard]] bool left() const { return left_; }
 
  private:
   struct Other {
@@ -333,7 +330,6 @@ class Service {
       }
       case kDone:
         from.done = true;
-        left_ = left_ || !ended_;
         // A signal may reach a rank after all runs were computed: what follows must not wait for
         // it.
         if (message.numbers.front() == 0) dismiss(ranks_);
@@ -362,7 +358,6 @@ class Service {
   std::vector<Message> early_;
   std::exception_ptr trouble_;
   bool ended_ = false;
-  bool left_ = false;
 };
 
 /// Sends the error of this rank to the first rank.
@@ -414,7 +409,7 @@ void share_out(Ranks& ranks, Ledger& ledger, BatchWriter& writer, const Crew& cr
     for (;;) {
       const bool heard = guarded([&] { return service.listen(); });
       const bool broken =
-          trouble || service.trouble() || service.left() || (at_work.over() && !team.ended());
+          trouble || service.trouble() || ranks.dismissed() || (at_work.over() && !team.ended());
       if (broken) team.stop();
       guarded([&] {
         if (team.stopped())

@@ -38,6 +38,17 @@ def ranks_of(pattern):
                           text=True).stdout.split()
 
 
+def end_by(sent, process, pattern, only=None):
+    """Sends a signal to all ranks, or to one of them (`only`: its place), and waits for the end."""
+    ranks = ranks_of(pattern)
+    for rank in ranks if only is None else ranks[only:only + 1]:
+        try:
+            os.kill(int(rank), sent)
+        except ProcessLookupError:
+            pass
+    wait_for(process, pattern)
+
+
 def wait_for(process, pattern):
     """Waits until mpirun has ended. After a killed rank mpirun may wait for ever, though all ranks
     have ended: Open MPI's PMIx_server_finalize() waits for a lock, also with an empty program. Such
@@ -85,14 +96,8 @@ def test_a_killed_rank_loses_no_finished_cell():
                                        cwd=folder, env=SURROUNDINGS, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
             until_recorded(path, process, random.randint(1, 30), name="status")
-            pattern = f"sweep .*cut-{attempt}.h5"
-            ranks = ranks_of(pattern)
-            for rank in ranks[attempt:attempt + 1] if by == signal.SIGKILL else ranks:
-                try:
-                    os.kill(int(rank), by)
-                except ProcessLookupError:
-                    pass
-            wait_for(process, pattern)
+            end_by(by, process, f"sweep .*cut-{attempt}.h5",
+                   only=attempt if by == signal.SIGKILL else None)
             popflow("info", path, code=0)
             on_ranks(2 + attempt % 2, "resume", path, folder=folder)
             check(attribute(path, "status") == "complete", "status")
@@ -151,23 +156,14 @@ def test_any_number_of_ranks_gives_the_same_comparison():
         check_same_file(os.path.join(other, "one.h5"), os.path.join(folder, "one.h5"))
 
 
-def killed(attempt, by, words, path, folder, *, of_all=None):
-    """Starts a command on three ranks, and kills one rank or signals all (`of_all`: otherwise)."""
+def cut(by, words, path, folder, only=None):
+    """Starts a command on three ranks, and sends a signal to all, or to one of them (`only`)."""
     process = subprocess.Popen(mpi(3, *words, "-o", path, "--quiet", folder=folder), cwd=folder,
                                env=SURROUNDINGS, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     until(lambda: os.path.exists(os.path.join(folder, path)), process)
     time.sleep(random.uniform(0, 0.5))
-    pattern = f".*{path} --quiet"
-    ranks = ranks_of(pattern)
-    if not (by == signal.SIGTERM if of_all is None else of_all):
-        ranks = ranks[attempt % 3:attempt % 3 + 1]
-    for rank in ranks:
-        try:
-            os.kill(int(rank), by)
-        except ProcessLookupError:
-            pass
-    wait_for(process, pattern)
+    end_by(by, process, f".*{path} --quiet", only)
 
 
 def test_a_killed_rank_loses_no_data_of_an_ensemble():
@@ -179,7 +175,7 @@ def test_a_killed_rank_loses_no_data_of_an_ensemble():
                                           signal.SIGTERM)):
                 inner = os.path.join(folder, f"{number}-{attempt}")
                 os.makedirs(inner)
-                killed(attempt, by, words, "cut.h5", inner)
+                cut(by, words, "cut.h5", inner, only=attempt if by == signal.SIGKILL else None)
                 popflow("info", "cut.h5", folder=inner, code=0)
                 on_ranks(1 + attempt % 3, "resume", "cut.h5", "--quiet", folder=inner)
                 check(attribute(os.path.join(inner, "cut.h5"), "status") == "complete", "status")
@@ -198,7 +194,7 @@ def test_a_rank_that_leaves_between_two_rungs_ends_all():
         for attempt in range(5):
             inner = os.path.join(folder, str(attempt))
             os.makedirs(inner)
-            killed(1, signal.SIGTERM, words, "cut.h5", inner, of_all=attempt < 2)
+            cut(signal.SIGTERM, words, "cut.h5", inner, only=None if attempt < 2 else 1)
             popflow("resume", "cut.h5", "--quiet", folder=inner, code=0)
             check_same_file(os.path.join(inner, "cut.h5"), os.path.join(folder, "cut.h5"))
 
