@@ -14,14 +14,14 @@ from .errors import ModelError
 from .laws import categorical, finite, mixture, normal, rademacher, uniform
 from .streams import scan, stream
 from .symbols import (
-                      Symbol,
-                      cross_entropy,
-                      erf,
-                      logistic_loss,
-                      logsumexp,
-                      one_hot,
-                      softmax,
-                      where,
+    Symbol,
+    cross_entropy,
+    erf,
+    logistic_loss,
+    logsumexp,
+    one_hot,
+    softmax,
+    where,
 )
 from .tables import dataset, file
 

@@ -8,21 +8,21 @@ by its key (key.py).
 from . import functions  # noqa: F401  (fills the tables of NumPy's functions)
 from .own import cross_entropy, erf, logistic_loss, logsumexp, softmax
 from .symbol import (
-                      Symbol,
-                      as_symbol,
-                      binary,
-                      broadcast,
-                      contents,
-                      fixed,
-                      in_order,
-                      joined,
-                      one_hot,
-                      product,
-                      reduced,
-                      taken,
-                      told,
-                      unary,
-                      where,
+    Symbol,
+    as_symbol,
+    binary,
+    broadcast,
+    contents,
+    fixed,
+    in_order,
+    joined,
+    one_hot,
+    product,
+    reduced,
+    taken,
+    told,
+    unary,
+    where,
 )
 from .values import evaluate, evaluated
 
