@@ -13,6 +13,7 @@ Recorder::Recorder(const System& system, const TrajectoryGroup& file, std::size_
                    Options options)
     : system_(system),
       file_(file),
+      held_(file),
       saves_(saves),
       options_(options),
       restart_(file, options.run, options.next_sequence),
@@ -26,7 +27,10 @@ void Recorder::save(std::size_t i, const Driver& driver) {
   record(i, driver);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - last_checkpoint_;
   const bool last = i + 1 == saves_;
-  if (last || since.count() >= options_.checkpoint_every) checkpoint(i + 1, driver, last);
+  if (last || since.count() >= options_.checkpoint_every)
+    checkpoint(i + 1, driver, last);
+  else
+    held_.write_if_due();
 }
 
 void Recorder::interrupt(std::size_t next, const Driver& driver) {
@@ -36,15 +40,16 @@ void Recorder::interrupt(std::size_t next, const Driver& driver) {
 
 void Recorder::stop(std::size_t i, bool saved, const Driver& driver) {
   if (!saved) {
-    if (!options_.ensemble) file_.write("time", i, driver.time());
+    if (!options_.ensemble) held_.hold("time", i, driver.time());
     record(i, driver);
   } else {
     record_so_far(driver);
   }
   if (options_.state == StateSaves::ends) {
-    if (!options_.ensemble) file_.write("time_state", 1, driver.time());
+    if (!options_.ensemble) held_.hold("time_state", 1, driver.time());
     record_state(1, driver);
   }
+  held_.write();
   write_end(saved ? i : i + 1, driver, driver.resume_point());
   sync();
 }
@@ -76,6 +81,7 @@ void Recorder::start(const Driver& driver) {
 }
 
 void Recorder::checkpoint(std::size_t next, const Driver& driver, bool last) {
+  held_.write();  // a checkpoint declares the records before it
   const ResumePoint point = driver.resume_point();
   restart_.write(point, static_cast<std::int64_t>(next - point.targets_after), false);
   if (last && point.t < driver.time()) write_end(next, driver, point);
@@ -100,20 +106,19 @@ void Recorder::record(std::size_t i, const Driver& driver) {
   std::vector<double> values(system_.info().observables.size());
   system_.observe(driver.view(), driver.time(), values);
   for (std::size_t k = 0; k < values.size(); ++k)
-    file_.write(system_.info().observables[k].name, place(i), values[k]);
+    held_.hold(system_.info().observables[k].name, place(i), values[k]);
   const std::span<const ObservableInfo> of_rule = numbers_of_rule(system_);
   values.resize(of_rule.size());
   if (!of_rule.empty()) watched(system_)->rule_numbers(driver.time(), values);
-  for (std::size_t k = 0; k < of_rule.size(); ++k)
-    file_.write(of_rule[k].name, place(i), values[k]);
-  if (system_.shape().stages) file_.write("stage", place(i), can_.stages->stage(driver.view()));
+  for (std::size_t k = 0; k < of_rule.size(); ++k) held_.hold(of_rule[k].name, place(i), values[k]);
+  if (system_.shape().stages) held_.hold("stage", place(i), can_.stages->stage(driver.view()));
   if (options_.state == StateSaves::all) record_state(i, driver);
   if (options_.state == StateSaves::ends && i + 1 == saves_) record_state(1, driver);
   record_steps(i, driver);
   record_so_far(driver);
   // A resumed run may repeat some saves.
-  file_.write("saves_done", options_.run,
-              std::max(static_cast<std::int64_t>(i + 1), options_.saves_done));
+  held_.hold_count("saves_done", options_.run,
+                   std::max(static_cast<std::int64_t>(i + 1), options_.saves_done));
 }
 
 std::size_t Recorder::place(std::size_t i) const { return options_.run * saves_ + i; }
@@ -126,16 +131,16 @@ void Recorder::record_state(std::size_t row, const Driver& driver) {
     const std::size_t begin = row * field_sizes_[field];
     system_.field(name, driver.view(), driver.time(),
                   [&](std::size_t first, std::span<const double> values) {
-                    file_.write(name, begin + first, values);
+                    held_.hold(name, begin + first, values);
                   });
   }
 }
 
 void Recorder::record_steps(std::size_t i, const Driver& driver) {
   const IntervalSteps& steps = driver.interval();
-  file_.write("statistics/steps", place(i), steps.number);
-  file_.write("statistics/step_min", place(i), steps.smallest);
-  file_.write("statistics/step_max", place(i), steps.largest);
+  held_.hold("statistics/steps", place(i), steps.number);
+  held_.hold("statistics/step_min", place(i), steps.smallest);
+  held_.hold("statistics/step_max", place(i), steps.largest);
 }
 
 void Recorder::record_so_far(const Driver& driver) {
@@ -146,20 +151,26 @@ void Recorder::record_so_far(const Driver& driver) {
 
 void Recorder::record_work(const Driver& driver) {
   const StepStatistics total = driver.statistics();
-  file_.write("statistics/rhs_evaluations", options_.run, total.evaluations);
-  file_.write("statistics/accepted_steps", options_.run, total.accepted);
-  file_.write("statistics/rejected_steps", options_.run, total.rejected);
-  file_.write("statistics/sampled_gradients", options_.run, total.samples);
+  held_.hold("statistics/rhs_evaluations", options_.run, total.evaluations);
+  held_.hold("statistics/accepted_steps", options_.run, total.accepted);
+  held_.hold("statistics/rejected_steps", options_.run, total.rejected);
+  held_.hold("statistics/sampled_gradients", options_.run, total.samples);
 }
 
 void Recorder::record_events(const Driver& driver) {
   const std::vector<FoundEvent>& events = driver.events();
+  if (events.empty()) return;
   const std::size_t first = options_.run * system_.shape().events.size();
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    file_.write("events/time", first + i, events[i].time);
-    file_.write("events/run", first + i, static_cast<std::int64_t>(options_.number));
-    file_.write("events/kind", first + i, static_cast<std::int8_t>(events[i].event));
+  std::vector<double> times;
+  std::vector<std::int8_t> kinds;
+  for (const FoundEvent& found : events) {
+    times.push_back(found.time);
+    kinds.push_back(static_cast<std::int8_t>(found.event));
   }
+  const std::vector<std::int64_t> runs(events.size(), static_cast<std::int64_t>(options_.number));
+  held_.hold("events/time", first, std::span<const double>(times));
+  held_.hold("events/run", first, std::span<const std::int64_t>(runs));
+  held_.hold("events/kind", first, std::span<const std::int8_t>(kinds));
 }
 
 void Recorder::record_passages(const Driver& driver) {
@@ -167,7 +178,7 @@ void Recorder::record_passages(const Driver& driver) {
   for (const std::string& name : system_.shape().passages) {
     const std::size_t items =
         system_.shape().size_of(passage_info(system_.info(), name).dimensions);
-    file_.write(name, options_.run * items, std::span(driver.passages()).subspan(first, items));
+    held_.hold(name, options_.run * items, std::span(driver.passages()).subspan(first, items));
     first += items;
   }
 }

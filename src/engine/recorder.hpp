@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/held_records.hpp"
 #include "engine/restart.hpp"
 #include "engine/trajectory.hpp"
 #include "file/trajectory_group.hpp"
@@ -39,6 +40,11 @@ class Recorder final : public TrajectorySink {
   void interrupt(std::size_t next, const Driver& driver) override;
   /// Records how the run ended, if the file holds more than one run.
   void finish(const Outcome& outcome, const Driver& driver) override;
+  /// Writes the held records if they are due. Called between steps, so that records reach the file
+  /// even if the next save is far away.
+  void write_if_due() { held_.write_if_due(); }
+  /// Writes the held records, before an exception ends the run.
+  void write_held() { held_.write(); }
 
  private:
   /// Writes a checkpoint; `next` is the place of the next save. If the run is over (`last`), also
@@ -60,6 +66,7 @@ class Recorder final : public TrajectorySink {
 
   const System& system_;
   TrajectoryGroup file_;
+  HeldRecords held_;
   std::size_t saves_;
   Options options_;
   RestartWriter restart_;

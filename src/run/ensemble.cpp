@@ -88,9 +88,12 @@ class EnsembleComputer final : public RunComputer {
     return from;
   }
 
-  DriverHooks hooks_of(std::size_t run) const {
+  DriverHooks hooks_of(std::size_t run, Recorder& recorder) const {
     DriverHooks hooks;
-    hooks.interrupted = [this] { return exchange_.stopped(); };
+    hooks.interrupted = [this, &recorder] {
+      recorder.write_if_due();
+      return exchange_.stopped();
+    };
     hooks.on_step = of_.progress.of(of_.first_run + run, of_.experiment.plan.schedule().back());
     hooks.warn = [this](const std::string& sentence) { of_.progress.warn(sentence); };
     return hooks;
@@ -120,8 +123,8 @@ class EnsembleComputer final : public RunComputer {
     recorders.reserve(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
       numbers.push_back(static_cast<std::uint32_t>(plan.ensemble.first_run + range.first + i));
-      hooks.push_back(hooks_of(range.first + i));
       recorders.push_back(recorder_of(range.first + i, from[i]));
+      hooks.push_back(hooks_of(range.first + i, recorders.back()));
     }
     std::vector<std::unique_ptr<Driver>> drivers =
         make_drivers(system, workers_, plan.mode, numbers, std::move(hooks));
@@ -131,8 +134,13 @@ class EnsembleComputer final : public RunComputer {
       runs.emplace_back(plan.schedule(), std::move(drivers[i]), recorders[i]);
       runs.back().begin(std::move(from[i]));
     }
-    for (; save < plan.schedule().size(); ++save)
-      for (Trajectory& run : runs) run.advance(save);
+    try {
+      for (; save < plan.schedule().size(); ++save)
+        for (Trajectory& run : runs) run.advance(save);
+    } catch (...) {
+      for (Recorder& recorder : recorders) recorder.write_held();
+      throw;
+    }
     for (std::size_t i = 0; i < runs.size(); ++i) {
       runs[i].finish();
       on_ended_(range.first + i, ending_of(system, runs[i]));

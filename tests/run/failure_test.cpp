@@ -76,6 +76,8 @@ TEST_CASE("a file records the exception that ended its run, and can be resumed",
     CHECK(attribute(path, "status") == "failed");
     CHECK_THAT(attribute(path, "status_message"),
                Catch::Contains("right-hand side at t = ") && Catch::Contains("no rate there"));
+    // The records before the exception are in the file.
+    if (kind == "run") CHECK(DataFile(path).read("saves_done").integers.at(0) > 1);
     CHECK(program(broken, {"info", path}) == 0);
     CHECK(program(sound, {"resume", path, "--quiet"}) == 0);
     CHECK(attribute(path, "status") == "complete");

@@ -1,8 +1,12 @@
 #!/usr/bin/python3
 # label: fast
-"""The records of a flow change neither its steps nor its results."""
+"""The records of a flow change neither its steps nor its results, and reach the file in blocks."""
 
-from runs import Folder, attribute, check, h5py, np, popflow, run_all
+import subprocess
+from time import monotonic, sleep
+
+from kills import calls_of
+from runs import BINARY, PATIENCE, Folder, attribute, check, h5py, np, popflow, run_all
 
 FLOWS = {
     "scb": ["scb", "--vocab-size", 10, "--context-length", 20, "--t-end", 50],
@@ -101,6 +105,35 @@ def test_records_change_no_cell_of_a_sweep():
                 for name in ends:
                     check(same(end[name][()], series[name + "_end"][()]), (name, saves))
                     check(same(end[name][()], series[name][..., -1]), (name, saves))
+
+
+def test_records_are_written_in_blocks():
+    # One record has about thirty variables. On a busy machine a run may need more than one block.
+    words = ["run", "markov", "--t-end", 50, "--quiet", "--threads", 1]
+    with Folder() as folder:
+        few, many = (calls_of([*words, "--saves", saves, "-o", f"{saves}.h5"], folder) for saves in (2, 501))
+        check(many < few + 1000, (few, many))
+
+
+def test_records_reach_the_file_while_the_next_one_is_far_away():
+    # The second record follows the first at once, the third after hours.
+    words = ["--mode", "sgd", "--save-at", "0,0.1", "--t-end", 1e8, "--max-steps", 1e12, "--quiet"]
+    with Folder() as folder:
+        path = f"{folder}/run.h5"
+        process = subprocess.Popen([BINARY, "run", "markov", *map(str, words), "-o", path])
+        done, start = 0, monotonic()
+        while done < 2 and monotonic() < start + PATIENCE:
+            check(process.poll() is None, "the run goes on for hours")
+            sleep(0.1)
+            try:
+                with h5py.File(path) as file:
+                    done = int(np.ravel(file["saves_done"])[0])
+                    loss = np.ravel(file["loss"])[:done]
+            except OSError:
+                continue  # not there yet
+        process.kill()
+        process.wait()
+        check(done == 2 and np.all(np.isfinite(loss)), (done, loss))
 
 
 if __name__ == "__main__":
