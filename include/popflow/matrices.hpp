@@ -160,4 +160,49 @@ POPFLOW_MATH_INLINE void multiply_samples(std::size_t rows, std::size_t depth, s
       }
 }
 
+/// The row of a table of `rows` rows that a number names; `rows` if it names none.
+POPFLOW_MATH_INLINE std::size_t row_of(double number, std::size_t rows) {
+  if (!(number >= 0 && number < static_cast<double>(rows))) return rows;
+  const auto row = static_cast<std::size_t>(number);
+  return static_cast<double>(row) == number ? row : rows;
+}
+
+/// Calls use(row, place) for each of `count` indices of each sample: `row` is the row of the table,
+/// and `place` the first entry of the index's own row of `width` entries, in doubles.
+template <class N, class Use>
+POPFLOW_MATH_INLINE void for_indices(std::size_t count, std::size_t width, std::size_t rows,
+                                     std::size_t packs, const N* index, Use use) {
+  constexpr std::size_t lanes = sizeof(N) / sizeof(double);
+  const auto* const at = reinterpret_cast<const double*>(index);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t l = 0; l < packs * lanes; ++l)
+      use(row_of(at[i * packs * lanes + l], rows), i * width * packs * lanes + l);
+}
+
+/// Writes, for each of `count` indices of each sample, that row of a table (rows x width); zeros
+/// for an index that names no row.
+template <class N>
+POPFLOW_MATH_INLINE void rows(std::size_t count, std::size_t width, std::size_t rows,
+                              std::size_t packs, const double* table, const N* index, N* out) {
+  const std::size_t stride = packs * (sizeof(N) / sizeof(double));
+  auto* const to = reinterpret_cast<double*>(out);
+  for_indices(count, width, rows, packs, index, [&](std::size_t row, std::size_t place) {
+    for (std::size_t c = 0; c < width; ++c)
+      to[place + c * stride] = row < rows ? table[row * width + c] : 0.0;
+  });
+}
+
+/// Writes a table (rows x width) of the sums of rows with the same index.
+template <class N>
+POPFLOW_MATH_INLINE void add_rows(std::size_t count, std::size_t width, std::size_t rows,
+                                  std::size_t packs, const N* added, const N* index, double* out) {
+  const std::size_t stride = packs * (sizeof(N) / sizeof(double));
+  const auto* const from = reinterpret_cast<const double*>(added);
+  std::fill_n(out, rows * width, 0.0);
+  for_indices(count, width, rows, packs, index, [&](std::size_t row, std::size_t place) {
+    if (row < rows)
+      for (std::size_t c = 0; c < width; ++c) out[row * width + c] += from[place + c * stride];
+  });
+}
+
 }  // namespace popflow::matrices

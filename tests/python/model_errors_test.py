@@ -10,18 +10,22 @@ from popflow.model import (
     Model,
     ModelError,
     categorical,
+    causal,
     cross_entropy,
+    embed,
     finite,
+    layer_norm,
     logsumexp,
     mixture,
     normal,
     one_hot,
+    rms_norm,
     softmax,
     uniform,
     where,
 )
 from popflow.model.derive.isserlis import degree, normal_mean
-from popflow.model.symbols import evaluated
+from popflow.model.symbols import Symbol, evaluated
 
 
 def model():
@@ -166,10 +170,30 @@ MISTAKES = {
                                                "from 0 to 3"),
     "one_hot of a sample": (lambda: (lambda m, a, W, x, y: one_hot(y, 4))(*model()),
                             "one_hot: the index data_1 of sample 4 is 4; it must be"),
-    "one_hot of a vector": (lambda: one_hot(np.zeros(2), 4), "one_hot: the index array is 2; it "
-                                                             "must be a scalar"),
+    "one_hot of a vector": (lambda: one_hot(np.array([0.0, 4.0]), 4),
+                            "one_hot: the index is 4; it must be a whole number"),
     "one_hot's classes": (lambda: one_hot(1, 2.5), "classes is 2.5; it must be a whole number"),
-    "matrix of logits": (lambda: cross_entropy(np.ones((3, 3)), 1.0), "needs a vector of logits"),
+    "matrix of logits": (lambda: cross_entropy(np.ones((3, 4)), 1.0),
+                         "the label 1 is a scalar; it must be 3 whole numbers or 3 x 4"),
+    "scalar of logits": (lambda: cross_entropy(1.0, 1.0), "needs a vector of logits"),
+    "softmax of a scalar": (lambda: softmax(1.0), "needs one or more axes"),
+    "softmax's axis": (lambda: softmax(np.ones(3), 1), "axis 1 is out of bounds"),
+    "softmax's mask": (lambda: softmax(np.ones(3), where=np.ones(3)), "which is no condition"),
+    "softmax of nothing": (lambda: softmax(np.ones((2, 3)), where=np.eye(2, 3) > 2),
+                           "has a row in which no entry is true"),
+    "causal": (lambda: causal(0), "causal: the length is 0; it must be a whole number above 0"),
+    "norm of a scalar": (lambda: layer_norm(1.0), "layer_norm(1) is a scalar; it needs one or"),
+    "norm's scale": (lambda: rms_norm(np.ones((2, 3)), scale=np.ones(2)),
+                     "rms_norm: the scale array is 2; it must be a scalar or a vector of 3"),
+    "norm's shift": (lambda: layer_norm(model()[2], 1.0, np.ones((4, 3))),
+                     "layer_norm: the shift array is 4 x 3; it must be"),
+    "norm's epsilon": (lambda: rms_norm(np.ones(3), epsilon=-1), "rms_norm: epsilon is -1"),
+    "embed's table": (lambda: embed(np.ones(3), 1), "embed: the table array is 3; it must be a "
+                                                    "matrix with a row for each token"),
+    "embed of a sample": (lambda: (lambda m, a, W, x, y: embed(W, y))(*model()),
+                          "embed: the token data_1 of sample 4 is 4; it must be a whole number "
+                          "from 0 to 3"),
+    "embed of a number": (lambda: embed(model()[2], [0, 4]), "embed: the token is 4; it must be"),
     "uniform": (lambda: uniform(1, 0), "low must be below high"),
     "covariance": (lambda: normal(2, covariance=np.eye(3)), "must be 2 x 2"),
     "indefinite": (lambda: normal(2, covariance=-np.eye(2)), "negative eigenvalue"),
@@ -292,6 +316,37 @@ def test_symbols_have_numpys_values():
     assert np.isclose(entropy, -np.log(soft[2])) and (chosen == np.maximum(b, 0)).all()
     big, = evaluated([logsumexp(v * 1000)], {id(v): np.ones(4)})
     assert np.isclose(big, 1000 + np.log(4))
+
+
+def test_words_for_sequences_mean_what_their_formulas_say():
+    W, A = Symbol("weights", (), (4, 3), "W"), np.random.default_rng(2).normal(size=(4, 3))
+    tokens = Symbol("data", (), (5,), "tokens")
+    places, labels = np.array([3.0, 0, 1, 3, 2]), np.array([2, 0, 0, 1])
+    a, b = np.array([1.0, 2, 3]), np.array([0.5, 0, -1])
+    share = np.exp(A) / np.exp(A).sum(axis=1, keepdims=True)
+    mask = A > A.min(axis=1, keepdims=True)
+    part = np.where(mask, np.exp(A), 0)
+    pairs = [(softmax(W), share), (softmax(W, 0), np.exp(A) / np.exp(A).sum(axis=0)),
+             (softmax(W + 1024), share),
+             (softmax(W, where=mask), part / part.sum(axis=1, keepdims=True)),
+             (softmax(W, where=W > W.min(axis=1, keepdims=True)),
+              part / part.sum(axis=1, keepdims=True)),
+             (softmax(W[:3], where=causal(3))[0], [1, 0, 0]),
+             (1.0 * causal(3), np.tri(3)),
+             (cross_entropy(W, labels), -np.log(share[np.arange(4), labels])),
+             (cross_entropy(W, share), -(share * np.log(share)).sum(axis=1)),
+             (one_hot(tokens, 4), np.eye(4)[places.astype(int)]),
+             (layer_norm(W, a, b), (A - A.mean(1, keepdims=True))
+              / np.sqrt(A.var(1, keepdims=True) + 1e-5) * a + b),
+             (layer_norm(W[0], epsilon=0.5), (A[0] - A[0].mean()) / np.sqrt(A[0].var() + 0.5)),
+             (rms_norm(W, a), A / np.sqrt((A * A).mean(1, keepdims=True) + 1e-5) * a),
+             (embed(W, tokens), A[places.astype(int)]), (W[tokens], A[places.astype(int)]),
+             (W[:, 1][tokens], A[places.astype(int), 1]), (embed(W, tokens[0]), A[3]),
+             (embed(W, [1, 1]), A[[1, 1]])]
+    found = evaluated([one for one, _ in pairs], {id(W): A, id(tokens): places})
+    for number, (value, (_, expected)) in enumerate(zip(found, pairs)):
+        assert np.allclose(value, expected, rtol=1e-12, atol=1e-14), (number, value, expected)
+        assert value.shape == np.shape(expected), number
 
 
 def test_a_categorical_law_counts_classes():

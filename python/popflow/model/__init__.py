@@ -15,16 +15,21 @@ from .laws import categorical, finite, mixture, normal, rademacher, uniform
 from .streams import scan, stream
 from .symbols import (
     Symbol,
+    causal,
     cross_entropy,
+    embed,
     erf,
+    layer_norm,
     logistic_loss,
     logsumexp,
     one_hot,
+    rms_norm,
     softmax,
     where,
 )
 from .tables import dataset, file
 
-__all__ = ["Model", "ModelError", "Symbol", "System", "categorical", "cross_entropy", "dataset",
-           "erf", "file", "finite", "logistic_loss", "logsumexp", "mixture", "normal", "one_hot",
-           "rademacher", "scan", "softmax", "stream", "uniform", "where"]
+__all__ = ["Model", "ModelError", "Symbol", "System", "categorical", "causal", "cross_entropy",
+           "dataset", "embed", "erf", "file", "finite", "layer_norm", "logistic_loss", "logsumexp",
+           "mixture", "normal", "one_hot", "rademacher", "rms_norm", "scan", "softmax", "stream",
+           "uniform", "where"]

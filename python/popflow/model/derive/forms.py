@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ModelError
-from ..symbols import Symbol, as_symbol, evaluate, in_order, joined, product, taken
+from ..symbols import Symbol, as_symbol, chosen_rows, evaluate, in_order, joined, product, taken
 from .rules import along_last, spread
 
 MOST_FORMS = 48  # forms of a formula
@@ -37,6 +37,8 @@ def replaced(roots: Sequence[Symbol], by: dict[int, Symbol]) -> list[Symbol]:
             made[id(node)] = node
         elif node.op == "take":
             made[id(node)] = taken(args[0], node.value, node.label)
+        elif node.op == "rows":
+            made[id(node)] = chosen_rows(args[0], args[1], "the index")
         else:
             chosen = branch(node, args)
             made[id(node)] = chosen if chosen is not None else \

@@ -11,8 +11,9 @@ from ..symbols import Symbol, as_symbol, evaluate, in_order, taken, where
 from .rules import along_last, spread, times
 
 # Operations between the samples of a batch. "batch sum" adds an array over the samples; "contract"
-# adds the products a[i, n] b[j, n] over n and the samples; "scatter" adds entries at places.
-BATCH_OPS = ("batch sum", "contract")
+# adds the products a[i, n] b[j, n] over n and the samples; "rows added" adds rows with the same
+# index. "scatter" adds entries at places, for each sample.
+BATCH_OPS = ("batch sum", "contract", "rows added")
 FLAT = {"<", "<=", ">", ">=", "==", "!=", "and", "or", "sign", "floor", "ceil", "top"}
 
 
@@ -43,7 +44,7 @@ BINARY: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any]]] = {
     "maximum": lambda g, a, b, f: (g * share(a > b, a == b), g * share(b > a, a == b)),
     "minimum": lambda g, a, b, f: (g * share(a < b, a == b), g * share(b < a, a == b))}
 KNOWN = {*UNARY, *BINARY, *FLAT, "constant", "parameter", "weights", "data", "take", "join",
-         "matmul", "sum", "where"}
+         "matmul", "rows", "sum", "where"}
 
 
 def is_known(formula: Symbol) -> bool:
@@ -112,7 +113,7 @@ def gradient(loss: Symbol, weights: Sequence[Symbol], seed: Symbol) -> tuple[Sym
             own = make()
             if own is None:
                 continue
-            summed = own.op == "contract" or (own.op == "take" and own.args[0].op == "contract")
+            summed = (own.args[0] if own.op == "take" else own).op in ("contract", "rows added")
             if of_samples[id(node)] and not of_samples[id(arg)] and not summed:
                 own = Symbol("batch sum", (own,), own.shape, "batch sum")
             before = adjoints.get(id(arg))
@@ -155,6 +156,9 @@ def adjoints_of_arguments(node: Symbol, g: Symbol, of_samples: dict[int, bool]
         def part(end: int, shape: tuple[int, ...], size: int) -> Callable[[], Any]:
             return lambda: taken(g, np.arange(end - size, end).reshape(shape), "part")
         return [part(int(end), arg.shape, arg.size) for end, arg in zip(ends, args)]
+    if op == "rows":
+        return [lambda: Symbol("rows added", (args[1], spread(g, node.shape)), args[0].shape,
+                               "rows added"), lambda: None]
     if op == "matmul":
         return product_adjoints(node, g, of_samples)
     return [lambda: None for _ in args]

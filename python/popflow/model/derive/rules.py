@@ -273,7 +273,7 @@ def used_entries(node: Symbol, arg: Symbol, place: int, mask: Symbol) -> Symbol:
         if place == 0:
             return along_last(lines, (rows, node.args[0].shape[-1])).reshape(arg.shape)
         return broadcast(lines.reshape(1, -1), (arg.shape[0], columns)).reshape(arg.shape)
-    return mask if arg.shape == mask.shape else any_of(mask.reshape(-1))
+    return mask if arg.shape == mask.shape and op != "rows" else any_of(mask.reshape(-1))
 
 
 def any_of(mask: Symbol) -> Symbol:

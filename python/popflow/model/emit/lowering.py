@@ -73,6 +73,10 @@ class Lowering:
             left = args[0].T if node.args[0].ndim == 1 else args[0]
             found = ca.mtimes(left, args[1])
             return found.T if node.args[0].ndim == 1 and node.args[1].ndim == 2 else found
+        if op == "rows":
+            index = self.column(args[1], node.args[1].shape)
+            at = ca.horzcat(*[index == row for row in range(len(node.args[0]))])
+            return self.matrix(ca.vec(ca.mtimes(at, args[0]).T), node.shape)
         if op == "sum":
             return ca.sum2(args[0]) if node.args[0].ndim == 2 else ca.sum1(args[0])
         if op == "max":

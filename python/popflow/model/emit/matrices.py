@@ -39,9 +39,9 @@ def operations(roots: Sequence[Symbol]) -> int:
             count += 2 * node.size * node.args[0].shape[-1]
         elif node.op == "contract":
             count += 2 * node.size * node.args[0].shape[-1]
-        elif node.op in REDUCTIONS:
-            count += node.args[0].size
-        elif node.op in ENTRYWISE:
+        elif node.op in REDUCTIONS or node.op == "rows added":
+            count += node.args[-1].size
+        elif node.op in ENTRYWISE or node.op == "rows":
             count += node.size
     return count
 
@@ -335,6 +335,35 @@ class Batch:
                   f"{self.pointer(a)}, {self.pointer(b)}, space, {name}, {row}, {column});",
                   [a, b], True)
 
+    # ---- Rows at places that are data.
+
+    def in_order(self, node: Symbol, in_packs: bool) -> Symbol:
+        """A symbol whose array has the entries of a node in order."""
+        source, places = self.source(node)
+        if places is None and self.sampled[id(source)] == in_packs:
+            return source
+        if in_packs:
+            return self.rows(node)
+        if id(node) not in self.stored:
+            self.computed(node)
+        return node
+
+    def rows_at_places(self, node: Symbol) -> None:
+        table, index = node.args if node.op == "rows" else (node, node.args[0])
+        in_packs = self.sampled[id(index)]
+        count, packs = index.size, "packs" if in_packs else "1"
+        places = self.in_order(index, in_packs)
+        if node.op == "rows":
+            of = self.in_order(table, False)
+            name = self.store(node)
+            call = f"rows({count}, {table.shape[1]}, {len(table)}, {packs}, {self.pointer(of)}, "
+        else:
+            of = self.in_order(node.args[1], in_packs)
+            name = self.store(node)
+            call = f"add_rows({count}, {node.shape[1]}, {len(node)}, {packs}, {self.pointer(of)}, "
+        self.step(node, f"matrices::{call}{self.pointer(places)}, {name});", [of, places],
+                  in_packs)
+
     # ---- The function.
 
     def added(self, node: Symbol) -> None:
@@ -343,6 +372,8 @@ class Batch:
             self.multiplied(node)
         elif node.op == "contract":
             self.contracted(node)
+        elif node.op in ("rows", "rows added"):
+            self.rows_at_places(node)
         elif node.op == "join":
             self.joined(node)
         elif node.op == "scatter":

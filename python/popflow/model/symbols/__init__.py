@@ -6,12 +6,23 @@ by its key (key.py).
 """
 
 from . import functions  # noqa: F401  (fills the tables of NumPy's functions)
-from .own import cross_entropy, erf, logistic_loss, logsumexp, softmax
+from .own import (
+    causal,
+    cross_entropy,
+    embed,
+    erf,
+    layer_norm,
+    logistic_loss,
+    logsumexp,
+    rms_norm,
+    softmax,
+)
 from .symbol import (
     Symbol,
     as_symbol,
     binary,
     broadcast,
+    chosen_rows,
     contents,
     fixed,
     in_order,
@@ -26,6 +37,7 @@ from .symbol import (
 )
 from .values import evaluate, evaluated
 
-__all__ = ["Symbol", "as_symbol", "binary", "broadcast", "contents", "cross_entropy", "erf",
-           "evaluate", "evaluated", "fixed", "in_order", "joined", "logistic_loss", "logsumexp",
-           "one_hot", "product", "reduced", "softmax", "taken", "told", "unary", "where"]
+__all__ = ["Symbol", "as_symbol", "binary", "broadcast", "causal", "chosen_rows", "contents",
+           "cross_entropy", "embed", "erf", "evaluate", "evaluated", "fixed", "in_order", "joined",
+           "layer_norm", "logistic_loss", "logsumexp", "one_hot", "product", "reduced", "rms_norm",
+           "softmax", "taken", "told", "unary", "where"]

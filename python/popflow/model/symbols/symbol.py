@@ -87,7 +87,12 @@ class Symbol:
             if key.is_condition:
                 raise ModelError(f"{label}: which entries a condition selects is known only when "
                                  "the model runs; use np.where(condition, a, b)")
-            return at_place(key, len(self), f"{enclosed(self)}[{key.label}]: the index") @ self
+            what = f"{enclosed(self)}[{key.label}]: the index"
+            if key.shape and self.ndim == 2:
+                return chosen_rows(self, key, what)
+            if key.shape and self.ndim == 1:
+                return chosen_rows(self.reshape(-1, 1), key, what).reshape(key.shape)
+            return at_place(key, len(self), what) @ self
         try:
             places = np.arange(self.size).reshape(self.shape)[key]
         except (IndexError, TypeError, ValueError) as error:
@@ -451,17 +456,31 @@ def require_places(index: Symbol, count: int, what: str) -> None:
 
 
 def at_place(index: Symbol, count: int, what: str) -> Symbol:
-    """Vector of `count` entries that is 1 at the place `index`; messages call the index `what`."""
-    if index.shape:
-        raise ModelError(f"{what} {index.label} is {told(index.shape)}; it must be a scalar")
+    """Vector of `count` entries that is 1 at the place `index`, or such a row for each entry of an
+    index; messages call the index `what`."""
     require_places(index, count, what)
-    found = binary("==", np.arange(float(count)), index)
+    found = binary("==", np.arange(float(count)),
+                   index.reshape(*index.shape, 1) if index.shape else index)
     found.is_condition = False  # numbers, which can be counted
     return found
 
 
+def chosen_rows(table: Symbol, index: Symbol, what: str) -> Symbol:
+    """Row index[i] of a matrix for each i."""
+    require_places(index, len(table), what)
+    if index.op == "constant":
+        return taken(table, np.arange(table.size).reshape(table.shape)[index.value.astype(int)],
+                     f"{enclosed(table)}[{index.label}]")
+    is_of_data = [any(node.op == "data" for node in in_order([one])) for one in (table, index)]
+    if is_of_data != [False, True]:
+        return product(at_place(index, len(table), what), table)
+    return Symbol("rows", (table, index), (*index.shape, table.shape[1]),
+                  f"{enclosed(table)}[{index.label}]")
+
+
 def one_hot(index: Any, classes: int) -> Symbol:
-    """Vector that is 1 at a whole number's place, and 0 elsewhere."""
+    """Vector that is 1 at a whole number's place, and 0 elsewhere; a row for each entry of an
+    index."""
     try:
         count = operator.index(classes)
     except TypeError:

@@ -42,6 +42,8 @@ def evaluate(node: Symbol, args: list[Any]) -> Any:
         return args[0].ravel()[node.value]
     if op == "join":
         return np.concatenate([arg.ravel() for arg in args]).reshape(node.shape)
+    if op == "rows":
+        return (args[1][..., None] == np.arange(len(args[0]))) @ args[0]
     if op == "sum":
         return args[0].sum(axis=-1)
     if op in ("max", "top"):
