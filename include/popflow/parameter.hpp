@@ -73,7 +73,7 @@ struct Parameter {
   std::vector<std::string> methods = {};  ///< methods with which it has an effect; empty: all
   std::vector<Condition> where = {};      ///< conditions that must all hold
   std::vector<Condition> every_mode_if =
-      {};  ///< if all hold, the option has an effect in every mode
+      {};  ///< if one holds, the option has an effect in every mode
   /// Whether the option determines the problem or the start. A file that holds both replaces all
   /// such options.
   bool makes_problem = false;

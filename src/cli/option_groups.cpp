@@ -21,7 +21,7 @@ const std::vector<Question>& questions() {
       {"Which problem, and which start?", {"problem", "problem-seed", "init-from"}},
       {"How are the weights trained?",
        {"learning-rate", "batch-size", "optimizer", "momentum", "beta1", "beta2", "epsilon",
-        "orthogonalise", "clip-norm", "weight-decay", "decay", "rates", "init-optimizer",
+        "orthogonalise", "clip-norm", "average", "weight-decay", "decay", "rates", "init-optimizer",
         "optimizer-steps", "batch-noise-in-variance", "variance-samples"}},
       {"How does the learning rate change?",
        {"learning-rate-schedule", "final-rate", "schedule-length", "warmup", "warmup-steps"}},

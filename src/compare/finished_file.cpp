@@ -64,7 +64,7 @@ SystemInfo recorded_by_all(const std::vector<FinishedFile>& files, const SystemI
   if (shared.empty())
     throw InputError("the files have no observable in common: " + files.front().path + " has " +
                      text::join(lists.front(), ", ") + " (--record-observables)");
-  return with_observables(observed_info(system, observation_of(options)), shared);
+  return with_observables(recorded_info(system, observation_of(options)), shared);
 }
 
 std::string left_out_notes(const std::vector<FinishedFile>& files) {

@@ -30,9 +30,10 @@ std::int64_t seed_of_rung(std::int64_t given, std::uint64_t ladder, std::uint64_
   return static_cast<std::int64_t>(seed % ((std::uint64_t{1} << kBits) + 1));
 }
 
-/// Adapts beta1 and beta2, which are given for the first learning rate, to another one:
-/// beta^(eta/first). The moments then keep their time scales in flow time, so that errors have an
-/// order. The beta of momentum, by which steps grow as 1/(1 - beta), stays.
+/// Adapts beta1, beta2 and the share of the average, which are given for the first learning rate,
+/// to another one: beta^(eta/first). The moments and the average then keep their time scales in
+/// flow time, so that errors have an order. The beta of momentum, by which steps grow as 1/(1 -
+/// beta), stays.
 void keep_time_scales(const Parameters& base, double learning_rate, Parameters& options) {
   if (!base.has("learning-rates") || base.flag("fixed-betas")) return;
   const double power = learning_rate / base.reals("learning-rates").front();
@@ -45,6 +46,7 @@ void keep_time_scales(const Parameters& base, double learning_rate, Parameters& 
     options.resolve("beta2", update_rule(options.word("optimizer")).default_beta2);
   for (const char* beta : {"beta1", "beta2"})
     options.resolve(beta, math::pow(options.real(beta), power));
+  if (options.has("average")) options.resolve("average", math::pow(options.real("average"), power));
 }
 
 RunConfig rung_config(const RunConfig& base, const SystemInfo& system, const RungModel& model,

@@ -32,6 +32,7 @@ struct Observation {
 
   std::string recorded = kAll;  ///< value of --record-observables
   bool sharpness = false;
+  bool averages = false;  ///< whether the training rule adds observables of the weights' average
   std::optional<std::string> condition = {};  ///< condition of --stop-when
   std::optional<StabilityLimit> limit = {};   ///< recorded with the sharpness, if it is known
   std::optional<ScheduledRate> rate = {};     ///< recorded if the learning rate changes

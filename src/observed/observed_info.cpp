@@ -5,6 +5,7 @@
 #include "observed/stop_condition.hpp"
 #include "popflow/error.hpp"
 #include "text/text.hpp"
+#include "training/weight_average.hpp"
 
 namespace popflow {
 
@@ -83,6 +84,7 @@ Observation observation_of(const Parameters& options) {
   };
   if (has("record-observables")) what.recorded = options.word("record-observables");
   what.sharpness = has("sharpness") && options.flag("sharpness");
+  what.averages = has("average");
   if (has("stop-when") && is_condition(options.word("stop-when")))
     what.condition = options.word("stop-when");
   return what;
@@ -152,9 +154,13 @@ SystemInfo observed_info(const SystemInfo& system, const Observation& what) {
   return with_observables(all, recorded_observables(all, what));
 }
 
+SystemInfo recorded_info(const SystemInfo& system, const Observation& what) {
+  return observed_info(what.averages ? with_averages(system) : system, what);
+}
+
 void require_observed(const Parameters& options, const SystemInfo& alone) {
   const Observation what = observation_of(options);
-  const SystemInfo system = with_sharpness(alone, what);
+  const SystemInfo system = with_sharpness(what.averages ? with_averages(alone) : alone, what);
   const auto check = [&](const char* option, const auto& read) {
     if (options.find(option) == nullptr || !options.has(option)) return;
     try {

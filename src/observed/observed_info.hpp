@@ -33,6 +33,9 @@ SystemInfo with_observables(SystemInfo system, const std::vector<std::string>& n
 /// Description of the system with the recorded observables. Throws UsageError for unknown names.
 SystemInfo observed_info(const SystemInfo& system, const Observation& what);
 
+/// The same for a system without its training rule: adds what the rule records.
+SystemInfo recorded_info(const SystemInfo& system, const Observation& what);
+
 /// Throws an error for observables and conditions that the system does not have: UsageError, or
 /// InputError if a configuration file names them.
 void require_observed(const Parameters& options, const SystemInfo& alone);

@@ -287,7 +287,7 @@ RunConfig resolved(const std::string& command, const SystemInfo& system,
   options::choose_alternatives(system, config.options, config.own);
   check_output(config.options);
   require_observed(config.options, system);
-  options::require_figure(config.options, observed_info(system, observation_of(config.options)));
+  options::require_figure(config.options, recorded_info(system, observation_of(config.options)));
   return config;
 }
 
@@ -416,7 +416,7 @@ bool acts(const Parameter& option, const Parameters& options_of_run) {
     return options_of_run.has(condition.option) &&
            lists(condition.words, options_of_run.text(condition.option));
   };
-  if (!option.every_mode_if.empty() && std::ranges::all_of(option.every_mode_if, met)) return true;
+  if (!option.every_mode_if.empty() && std::ranges::any_of(option.every_mode_if, met)) return true;
   if (option.kind == Kind::text && !option.words.empty() && options_of_run.has(option.name) &&
       !lists(option.words, options_of_run.word(option.name)))
     return true;

@@ -270,7 +270,7 @@ std::vector<Row> own_rows() {
         .symbol = "eta",
         .range = above_zero,
         .modes = kNoisy,
-        .every_mode_if = {{"optimizer", rules_with_memory()}}}},
+        .every_mode_if = {{"optimizer", rules_with_memory()}, {.option = "average"}}}},
       {{.name = "batch-size",
         .kind = Kind::integer,
         .default_text = "128",

@@ -87,8 +87,9 @@ std::optional<TrainingPlan> training_plan(const Parameters& options, const ModeP
   if (options.has("weight-decay"))
     (beside ? numbers.decoupled : numbers.coupled) = options.real("weight-decay");
   if (options.has("clip-norm")) plan.clip_norm = options.real("clip-norm");
-  if (plan.rule == &update_rules().front() && plan.schedule.is_constant() && plan.rates.empty() &&
-      !plan.decays() && !plan.is_whole())
+  if (options.has("average")) plan.average = options.real("average");
+  if (!plan.averages() && plan.rule == &update_rules().front() && plan.schedule.is_constant() &&
+      plan.rates.empty() && !plan.decays() && !plan.is_whole())
     return std::nullopt;
   numbers.learning_rate = learning_rate(mode);
   numbers.beta1 = options.real(plan.rule->takes_beta1 ? "beta1" : "momentum");

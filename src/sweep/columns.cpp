@@ -144,6 +144,12 @@ std::vector<ObservableInfo> of_rule_in(const Cells& cells) {
   return {sharpness_threshold()};
 }
 
+Observation observation_in(const Cells& cells) {
+  Observation what = observation_of(cells.sweep().options);
+  what.averages = what.averages || cells.sweeps("average");
+  return what;
+}
+
 }  // namespace
 
 std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
@@ -153,8 +159,7 @@ std::size_t Table::add(VariableSpec spec, std::size_t numbers) {
 }
 
 SweepColumns::SweepColumns(const Cells& cells, const Catalogue& catalogue, Workers& workers)
-    : info(observed_info(catalogue.info(cells.sweep().system),
-                         observation_of(cells.sweep().options))),
+    : info(recorded_info(catalogue.info(cells.sweep().system), observation_in(cells))),
       of_rule(of_rule_in(cells)),
       series(cells.sweep().options.word("record") == "series"),
       noisy(cells.noisy()) {

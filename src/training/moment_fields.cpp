@@ -6,6 +6,7 @@
 
 #include "flow/field_values.hpp"
 #include "flow/start_state.hpp"
+#include "training/weight_average.hpp"
 #include "training/whole_rule.hpp"
 
 namespace popflow {
@@ -85,6 +86,7 @@ std::vector<MomentField> fields_of_moments(const System& system,
   }
   std::vector<MomentField> fields;
   for (std::size_t i = own.size(); i < blocks.size(); ++i) {
+    if (blocks[i].name.starts_with(kAverageOf)) break;
     if (blocks[i].name == kNormBlock) {
       fields.push_back({.info = {.name = kNormBlock,
                                  .dimensions = {},

@@ -33,8 +33,8 @@ MatrixBlock matrix_of(const System& system, const StateBlock& block, std::size_t
 
 /// Fields of the moments in `blocks`, the blocks of a trained System: first the blocks of `system`,
 /// then the blocks of its moments, m_BLOCK and u_BLOCK. If the field of its name shows a block, its
-/// moments have the axes of that field, otherwise an axis entry_BLOCK. A last block of one number
-/// is the mean of squared norms.
+/// moments have the axes of that field, otherwise an axis entry_BLOCK. A block of one number after
+/// them is the mean of squared norms. Blocks of averages, which come last, are left out.
 std::vector<MomentField> fields_of_moments(const System& system,
                                            const std::vector<StateBlock>& blocks);
 

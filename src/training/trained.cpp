@@ -15,10 +15,12 @@ namespace popflow {
 
 namespace {
 
-/// Blocks of the optimizer's moments, one for each block of the System. The absolute tolerances of
+/// Blocks of the System, then those of the optimizer's moments and of the average of the weights,
+/// each one for each block of the System. The absolute tolerances of
 /// moments are far below those of the state: where the gradient is small, m and u are small too,
 /// and still determine how x moves.
-std::vector<StateBlock> blocks_of(const UpdateRule& rule, const Shape& shape) {
+std::vector<StateBlock> blocks_of(const TrainingPlan& plan, const Shape& shape) {
+  const UpdateRule& rule = *plan.rule;
   std::vector<StateBlock> blocks = shape.blocks;
   const auto add = [&](const std::string& prefix, double scale) {
     for (const StateBlock& block : shape.blocks)
@@ -27,6 +29,10 @@ std::vector<StateBlock> blocks_of(const UpdateRule& rule, const Shape& shape) {
   if (rule.has_m) add("m_", rule.has_u ? 1e-6 : 1);
   if (rule.has_u) add("u_", 1e-12);
   if (rule.has_norm()) blocks.push_back({kNormBlock, 1, 1e-12});
+  for (StateBlock block : plan.averages() ? shape.blocks : std::vector<StateBlock>()) {
+    block.name.insert(0, kAverageOf);
+    blocks.push_back(std::move(block));
+  }
   return blocks;
 }
 
@@ -84,6 +90,12 @@ void require_allowed(const TrainingPlan& plan, const System& system, const Param
         "use --mode sgd, or leave out the other training options");
   const bool plain = plan.descends_plainly();
   const std::string decay = "--weight-decay: ";
+  if (plan.averages() && !can.no_other_rule.empty())
+    throw UsageError("--average: the state does not hold the weights; " + can.no_other_rule);
+  if (plan.averages() && can.switching)
+    throw UsageError(
+        "--average: a right-hand side with regimes (an l1 term, stages, a sharp relu) has no "
+        "observables at the average of the weights; leave out --average");
   if (!(plain && !plan.decays()) && !can.no_other_rule.empty())
     throw UsageError((plain ? decay : rule) + can.no_other_rule);
   if (!(plain && !plan.decays()) && can.switching)
@@ -159,8 +171,9 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
       variance_(plan_.variance ? make_gradient_variance(*system_, *plan_.variance) : nullptr),
       shape_(system_->shape()),
       size_(shape_.state_size()),
+      average_at_(size_ + plan_.rule->moments(size_)),
       rates_(rates_of_entries(plan_.rates, shape_)) {
-  shape_.blocks = blocks_of(*plan_.rule, shape_);
+  shape_.blocks = blocks_of(plan_, shape_);
   // Other rules than gradient flow do not conserve the invariants: keep them as plain observables.
   if (!plan_.descends_plainly() || plan_.decays() || !rates_.empty()) shape_.invariants.clear();
   if (plan_.decays() && can_.deviations) {
@@ -168,14 +181,21 @@ Trained::Trained(std::unique_ptr<System> system, TrainingPlan plan)
     can_.deviations->write_zero(zero_);
   }
   if (plan_.is_whole()) whole_.emplace(plan_, *system_);
+  if (plan_.averages()) record_averages();
   if (plan_.records_moments) record_moments();
   if (!why_no_lanes().empty()) return;
   lane_formulas_ = can_.in_lanes->lane_formulas();
   lane_formulas_.training = std::make_shared<TrainingLanes>(plan_, size_, rates_);
 }
 
+void Trained::record_averages() {
+  info_ = with_averages(system_->info());
+  for (const std::string& name : std::vector<std::string>(shape_.fields))
+    shape_.fields.push_back(kAverageOf + name);
+}
+
 void Trained::record_moments() {
-  info_ = system_->info();
+  if (!info_) info_ = system_->info();
   moment_fields_ = fields_of_moments(*system_, shape_.blocks);
   for (const MomentField& moment : moment_fields_) {
     const std::string& name = moment.info.name;
@@ -215,9 +235,10 @@ Capabilities Trained::capabilities() const {
 
 void Trained::start(std::span<double> x) const {
   system_->start(x.first(size_));
-  const std::span<double> moments = x.subspan(size_);
+  const std::span<double> moments = x.subspan(size_, average_at_ - size_);
   std::fill(moments.begin(), moments.end(), 0.0);
   std::copy(plan_.moments.begin(), plan_.moments.end(), moments.begin());
+  if (plan_.averages()) std::copy_n(x.begin(), size_, x.subspan(average_at_).begin());
 }
 
 void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
@@ -234,6 +255,25 @@ void Trained::rhs(StateView x, double t, std::span<double> dxdt) const {
     whole_->flow(now, entries(), f, variances, at, derivative);
   else
     plan_.rule->flow(now, entries(), f.data(), variances, at, derivative);
+  if (!plan_.averages()) return;
+  const double rate = average().rate();
+  for (std::size_t i = 0; i < size_; ++i)
+    dxdt[average_at_ + i] = rate * (x[i] - x[average_at_ + i]);
+}
+
+void Trained::follow(std::span<double> x, double h) const {
+  if (!plan_.averages()) return;
+  std::span<const double> weights = x.first(size_);
+  thread_local std::vector<double> retracted;
+  if (const Retraction* const on = retraction_of(*system_); on != nullptr) {
+    // The driver scales x itself back after this function.
+    retracted.assign(weights.begin(), weights.end());
+    on->retract(retracted);
+    weights = retracted;
+  }
+  const std::span<double> averages = x.subspan(average_at_, size_);
+  const double moved = average().moved(h);
+  for (std::size_t i = 0; i < size_; ++i) averages[i] += moved * (weights[i] - averages[i]);
 }
 
 void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
@@ -246,6 +286,7 @@ void Trained::step(std::span<double> x, double t, double h, std::int64_t k,
   else
     plan_.rule->step(now, entries(), g.data(), to);
   if (can_.proximal) can_.proximal->proximal(x.first(size_), {}, h * s);
+  follow(x, h);
 }
 
 void Trained::noisy_step(std::span<double> x, std::span<const double> regime, double t, double h,
@@ -262,6 +303,7 @@ void Trained::noisy_step(std::span<double> x, std::span<const double> regime, do
     whole_->noisy_step(now, entries(), gradients, to);
   else
     plan_.rule->noisy_step(now, entries(), gradients, to);
+  follow(x, h);
 }
 
 std::string Trained::why_no_lanes() const {
@@ -273,7 +315,7 @@ std::string Trained::why_no_lanes() const {
   if (!zero_.empty()) return "weight decay has no SIMD lanes if the state holds deviations";
   if (plan_.variance && (formulas.flow_and_covariance == nullptr || plan_.variance->isotropic >= 0))
     return "SIMD lanes need the exact covariance of a sample";
-  if (formulas.sizes.entries + plan_.rule->memory() * size_ > kLargestInLanes)
+  if (formulas.sizes.entries + shape_.state_size() - size_ > kLargestInLanes)
     return "SIMD lanes hold states of up to " + std::to_string(kLargestInLanes) + " numbers";
   return "";
 }
@@ -299,11 +341,17 @@ bool Trained::step_scales(StateView x, double t, std::span<double> scales) const
 }
 
 void Trained::observe(StateView x, double t, std::span<double> values) const {
-  system_->observe(own(x), t, values);
+  if (!plan_.averages()) return system_->observe(own(x), t, values);
+  const std::size_t each = values.size() / 2;
+  system_->observe(own(x), t, values.first(each));
+  system_->observe(averaged(x), t, values.last(each));
 }
 void Trained::field(std::string_view name, StateView x, double t, const FieldSink& sink) const {
   for (const MomentField& moment : moment_fields_)
     if (moment.info.name == name) return moment.write(x, sink);
+  if (plan_.averages() && name.starts_with(kAverageOf) &&
+      std::ranges::find(system_->shape().fields, name) == system_->shape().fields.end())
+    return system_->field(name.substr(std::string_view(kAverageOf).size()), averaged(x), t, sink);
   system_->field(name, own(x), t, sink);
 }
 void Trained::event_functions(StateView x, double t, std::span<double> values) const {
@@ -364,8 +412,10 @@ OptimizerState remove_training(std::unique_ptr<System>& system, State& x, double
   const TrainingPlan& plan = trained->plan();
   State own(trained->trained().shape().state_size());
   const auto end = std::copy_n(x.begin(), own.size(), own.begin());
+  const std::size_t moments = plan.rule->moments(own.size());  // the average comes after them
+  const State::const_iterator first = x.begin() + (end - own.begin());
   OptimizerState optimizer{plan.rule,
-                           {x.begin() + (end - own.begin()), x.end()},
+                           {first, first + static_cast<std::ptrdiff_t>(moments)},
                            plan.numbers.steps_before + t / plan.numbers.learning_rate};
   // SVAG's smaller steps sum up more gradients.
   for (double& moment : optimizer.moments) moment *= plan.step_factor;

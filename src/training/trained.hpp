@@ -11,14 +11,16 @@
 #include "training/moment_fields.hpp"
 #include "training/training_lanes.hpp"
 #include "training/training_plan.hpp"
+#include "training/weight_average.hpp"
 #include "training/whole_rule.hpp"
 
 namespace popflow {
 
 /// System under a training rule. Its state is the state of the System, followed by the first moment
-/// m and the second moment u of the rule. Each moment has one entry for each entry of the System's
-/// state. Fields, observables, events and outcomes are those of the System. dx/dt is the flow of
-/// the rule (training/update_rules.hpp).
+/// m and the second moment u of the rule, and by the average of the weights if the plan has one.
+/// Each moment has one entry for each entry of the System's state, and so has the average. Fields,
+/// observables, events and outcomes are those of the System. dx/dt is the flow of the rule
+/// (training/update_rules.hpp).
 class Trained final : public System,
                       public Training,
                       public Events,
@@ -95,6 +97,17 @@ class Trained final : public System,
   /// Reason why there are no lanes; empty if there are lanes.
   [[nodiscard]] std::string why_no_lanes() const;
 
+  [[nodiscard]] WeightAverage average() const {
+    return {plan_.average, plan_.numbers.learning_rate};
+  }
+  /// View of the average of the weights; the regime is that of the weights.
+  [[nodiscard]] StateView averaged(StateView x) const {
+    return {x.subspan(average_at_, size_), x.regime};
+  }
+  /// Moves the average, in the state x, at the end of a step of length h.
+  void follow(std::span<double> x, double h) const;
+  /// Adds fields and observables of the average.
+  void record_averages();
   /// Adds fields for the moments of all blocks.
   void record_moments();
 
@@ -107,6 +120,7 @@ class Trained final : public System,
   std::unique_ptr<GradientVariance> variance_;  ///< null: the gradient is that of the full batch
   Shape shape_;
   std::size_t size_;                     ///< size of the System's state
+  std::size_t average_at_;               ///< place of the average in the state
   std::vector<double> rates_;            ///< factors on the rates of its entries; empty: all are 1
   std::vector<double> zero_;             ///< value of each entry where its parameter is 0; empty: 0
   std::optional<WholeRule> whole_ = {};  ///< set if the rule takes the whole gradient

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kNumbers = 7;  // number of parameters in RuleNumbers
 constexpr std::size_t kBatchSize = kNumbers;
+constexpr std::size_t kAverage = kNumbers + 1;
 
 }  // namespace
 
@@ -19,22 +20,25 @@ TrainingLanes::TrainingLanes(const TrainingPlan& plan, std::size_t entries,
       schedule_(plan.schedule),
       entries_(entries),
       rates_(std::move(rates)),
-      has_variance_(plan.variance.has_value()) {}
+      has_variance_(plan.variance.has_value()),
+      averages_(plan.averages()) {}
 
-LaneSizes TrainingLanes::sizes() const { return {kNumbers + 1, rule_->memory() * entries_}; }
+LaneSizes TrainingLanes::sizes() const {
+  return {kNumbers + 2, (rule_->memory() + (averages_ ? 1 : 0)) * entries_};
+}
 
 bool TrainingLanes::same(const LaneTraining& other) const {
   const auto* const that = dynamic_cast<const TrainingLanes*>(&other);
   return that != nullptr && rule_ == that->rule_ && schedule_ == that->schedule_ &&
          entries_ == that->entries_ && rates_ == that->rates_ &&
-         has_variance_ == that->has_variance_;
+         has_variance_ == that->has_variance_ && averages_ == that->averages_;
 }
 
 void TrainingLanes::write_numbers(const TrainingPlan& plan, std::span<double> of) {
   const RuleNumbers<double>& n = plan.numbers;
   const double batch = plan.variance ? static_cast<double>(plan.variance->batch_size) : 1;
-  const double numbers[] = {n.learning_rate, n.beta1,     n.beta2,        n.epsilon,
-                            n.coupled,       n.decoupled, n.steps_before, batch};
+  const double numbers[] = {n.learning_rate, n.beta1,        n.beta2, n.epsilon,   n.coupled,
+                            n.decoupled,     n.steps_before, batch,   plan.average};
   std::copy(std::begin(numbers), std::end(numbers), of.begin());
 }
 
@@ -82,6 +86,23 @@ void TrainingLanes::flow(const LaneFormulas& formulas, const double* of, const d
   write_instant(*rule_, InstantKind::flow, now, instant.data());
   now.now = instant.data();
   rule_->flow_rows(*rule_, now);
+  for (std::size_t lane = 0; averages_ && lane < kLanes; ++lane) {
+    const double rate = average(now.numbers, lane).rate();
+    for (std::size_t i = lane; i < entries_ * kLanes; i += kLanes)
+      dxdt[average_at() + i] = rate * (x[i] - x[average_at() + i]);
+  }
+}
+
+WeightAverage TrainingLanes::average(const double* numbers, std::size_t lane) {
+  return {numbers[kAverage * kLanes + lane], numbers[lane]};
+}
+
+void TrainingLanes::follow(const double* numbers, double h, double* x) const {
+  for (std::size_t lane = 0; averages_ && lane < kLanes; ++lane) {
+    const double moved = average(numbers, lane).moved(h);
+    for (std::size_t i = lane; i < entries_ * kLanes; i += kLanes)
+      x[average_at() + i] += moved * (x[i] - x[average_at() + i]);
+  }
 }
 
 void TrainingLanes::noisy_step(const LaneFormulas& formulas, const double* of, double t, double h,
@@ -110,6 +131,7 @@ void TrainingLanes::noisy_step(const LaneFormulas& formulas, const double* of, d
     for (std::size_t i = 0; i < entries_ * kLanes; ++i) g.data()[i] = f[i] + noise[i] / h;
     now.f = g.data();
     rule_->step_rows(*rule_, now);
+    follow(now.numbers, h, x);
     return;
   }
   if (has_variance_) {
@@ -120,6 +142,7 @@ void TrainingLanes::noisy_step(const LaneFormulas& formulas, const double* of, d
   now.noise = noise;
   now.squares = squares;
   rule_->noisy_step_rows(*rule_, now);
+  follow(now.numbers, h, x);
 }
 
 }  // namespace popflow

@@ -34,6 +34,7 @@ struct TrainingPlan {
   bool records_moments = false;   ///< whether moments are recorded as fields m_FIELD and u_FIELD
   bool takes_steps = false;       ///< whether the run takes steps of the discrete rule
   double clip_norm = 0;           ///< largest norm of the gradient; 0: any
+  double average = 0;             ///< share A of the weights' average; 0: there is no average
   double momentum = 0.9;          ///< decay rate of the momentum that `muon` orthogonalises
   bool by_newton_schulz = false;  ///< whether `muon` orthogonalises approximately
   /// Factors on the learning rates of fields of the state, by field name.
@@ -48,6 +49,7 @@ struct TrainingPlan {
   [[nodiscard]] bool descends_plainly() const {
     return !rule->has_memory() && !rule->is_adaptive() && !is_whole();
   }
+  [[nodiscard]] bool averages() const { return average > 0; }
   [[nodiscard]] bool decays() const { return numbers.coupled > 0 || numbers.decoupled > 0; }
 };
 

@@ -43,6 +43,17 @@ def spheres():
     return regression().build()
 
 
+@pytest.mark.parametrize("more", [{"mode": "sgd", **NOISY}, {**STEPS, "learning_rate": 0.1}],
+                         ids=["sgd", "gd"])
+def test_averages_are_those_of_weights_on_the_sphere(spheres, more):
+    run = popflow.run(spheres, t_end=2, saves=21, save_spacing="linear", average=0.8, **more)
+    expected = run.w.values[..., :1, :]
+    for k in range(1, 21):
+        last = 0.8 * expected[..., -1:, :] + 0.2 * run.w.values[..., k:k + 1, :]
+        expected = np.concatenate([expected, last], axis=-2)
+    np.testing.assert_allclose(run.A_w.values, expected, rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.parametrize("more, allowed", [
     ({"mode": "sgd", **NOISY}, 5e-16),
     ({"mode": "sgd", **NOISY, "optimizer": "momentum"}, 5e-16),
