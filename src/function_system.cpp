@@ -87,8 +87,12 @@ SystemInfo info_of(const FunctionSystem& of, const Functions& functions) {
   for (const Functions::Derived& passage : functions.passages)
     info.passages.push_back({passage.name, named(passage.name, passage.axes, info),
                              symbol_of(passage), passage.meaning, ""});
+  const bool is_estimated = std::ranges::any_of(
+      functions.observables, [](const auto& one) { return one.name == "loss_standard_error"; });
   if (functions.loss)
-    info.observables.push_back({"loss", "L", "population loss", "", functions.loss_floor});
+    info.observables.push_back({"loss", "L",
+                                is_estimated ? "estimated population loss" : "population loss", "",
+                                functions.loss_floor});
   for (const auto& observable : functions.observables)
     info.observables.push_back(
         {observable.name, symbol_of(observable), observable.meaning, "", observable.floor});

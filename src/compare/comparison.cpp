@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "compare/estimate.hpp"
 #include "compare/over_time.hpp"
 #include "compare/when.hpp"
 #include "engine/described.hpp"
@@ -203,14 +204,29 @@ ObservableComparison compare_observable(const ObservableInfo& info,
   return one;
 }
 
+namespace {
+
+/// Whether the error of the statement's subject as an estimate is known, and so is in its verdict.
+bool has_error(const Statement& statement, const SystemInfo& info, const EstimateErrors& errors) {
+  for (std::size_t o = 0; o < info.observables.size(); ++o)
+    if (info.observables[o].name == statement.subject.name) return !errors[o].empty();
+  return false;
+}
+
+}  // namespace
+
 std::vector<Statement> judge_all(const RungNumbers& rungs, const SystemInfo& info,
                                  const std::vector<Subject>& happenings,
                                  const ComparisonOptions& options, Workers& workers,
                                  const std::function<void(ObservableComparison)>& each) {
   std::vector<Statement> statements;
+  const EstimateErrors errors = options.fresh.empty() ? EstimateErrors(info.observables.size())
+                                                      : population_errors(info, rungs);
+  ComparisonOptions own = options;
   for (std::size_t o = 0; o < info.observables.size(); ++o) {
+    own.population_errors = errors[o];
     ObservableComparison one =
-        compare_observable(info.observables[o], rungs.paths(o), options, workers);
+        compare_observable(info.observables[o], rungs.paths(o), own, workers);
     std::move(one.statements.begin(), one.statements.end(), std::back_inserter(statements));
     one.statements.clear();
     each(std::move(one));
@@ -220,6 +236,15 @@ std::vector<Statement> judge_all(const RungNumbers& rungs, const SystemInfo& inf
     statements.push_back(judge_share(happenings[h], times, options));
     statements.push_back(judge_time(happenings[h], times, options));
   }
+  // The samples may be the reason for any difference whose error as an estimate is not known.
+  const auto pairs = pairs_of(rungs.divergences.size());
+  for (Statement& statement : statements)
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      Verdict& verdict = statement.pairs[p].verdict;
+      if (options.differ_in_samples(pairs[p].first, pairs[p].second) &&
+          verdict.kind == Verdict::Kind::differ && !has_error(statement, info, errors))
+        verdict = undecided(Verdict::Reason::estimated);
+    }
   settle(statements, divergence_differs(rungs.divergences, options.level), options.level);
   return statements;
 }
@@ -256,6 +281,9 @@ ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options) {
   const Experiment& first = *ladder.rungs.front().experiment;
   options.invariants = first.system->shape().invariants;
   options.times = first.plan.schedule();
+  if (is_estimated(first.system->info()))
+    for (const Rung& rung : ladder.rungs)
+      options.fresh.push_back(std::holds_alternative<SgdPlan>(rung.experiment->plan.mode));
   return options;
 }
 
@@ -287,6 +315,7 @@ GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::stri
                       {"delta_share", options.delta_share},
                       {"delta_factor", options.delta_factor},
                       {"level", options.level}};
+  if (!options.fresh.empty()) group.attributes.push_back({"population", std::string("estimated")});
   group.dimensions = {rung_dimension(words), axis("time", options.times, "flow time"),
                       places("pair", pairs, "two rungs; a difference is second minus first")};
   group.variables = {pair_member("first", "first rung of the pair", words, pairs, true),

@@ -121,6 +121,19 @@ struct ComparisonOptions {
   double delta_share = 0.1;        ///< margin of the fraction of runs that have an event
   double delta_factor = 1.5;       ///< margin of the ratio of geometric means
   std::vector<double> times = {};  ///< save times
+  /// Per rung, if the population is estimated from fixed samples: whether its runs draw fresh
+  /// samples. External rungs, which come last and are left out, count as if they did. Empty: the
+  /// population is exact.
+  std::vector<bool> fresh = {};
+  /// Standard error of the compared observable as an estimate, per rung and at each time; empty:
+  /// not known.
+  std::vector<std::vector<double>> population_errors = {};
+
+  /// Whether one of two rungs draws fresh samples of an estimated population, the other does not.
+  [[nodiscard]] bool differ_in_samples(std::size_t i, std::size_t j) const {
+    const auto draws = [&](std::size_t rung) { return rung >= fresh.size() || fresh[rung]; };
+    return !fresh.empty() && draws(i) != draws(j);
+  }
 };
 
 /// Reads the options of `compare`; leaves invariants and times empty.

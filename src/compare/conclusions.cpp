@@ -192,14 +192,14 @@ std::string rung_summary(const RecordedComparison& of, const Names& names, std::
     return found.empty() ? "" : sentence + named(found);
   };
   Names parts;
-  for (std::string text :
-       {part(judged.good, "good enough for "),
-        part(judged.off[Question::range], "too far off in the mean: "),
-        part(judged.off[Question::depth], "too far off in the geometric mean: "),
-        part(judged.off[Question::share], "too far off in the share of runs: "),
-        part(judged.off[Question::time], "too far off in the median time: "),
-        part(judged.open,
-             of.ended_early(names, pair) ? "undecided: " : "undecided, because of too few runs: ")})
+  for (std::string text : {part(judged.good, "good enough for "),
+                           part(judged.off[Question::range], "too far off in the mean: "),
+                           part(judged.off[Question::depth], "too far off in the geometric mean: "),
+                           part(judged.off[Question::share], "too far off in the share of runs: "),
+                           part(judged.off[Question::time], "too far off in the median time: "),
+                           part(judged.open, of.ended_early(names, pair) || of.is_estimated()
+                                                 ? "undecided: "
+                                                 : "undecided, because of too few runs: ")})
     if (!text.empty()) parts.push_back(std::move(text));
   const std::string& other = of.words()[of.centre()];
   if (of.exact(rung))
@@ -229,6 +229,12 @@ std::string describe_caveats(const RecordedComparison& of) {
   const Names& names = of.moving();
   const std::size_t rungs = of.words().size(), pairs = of.pairs().size();
   std::string page = "\n" + verdict_legend(of);
+  if (of.is_estimated())
+    page += narrow_paragraph(
+        "The population is estimated: the flow and the SDE see fixed samples, sgd draws fresh "
+        "ones. Verdicts between them on the loss include the standard errors of both losses. Other "
+        "differences between them may come from the samples and are undecided; more samples in "
+        "stream() make these differences smaller.");
   for (std::size_t r = 0; r < rungs; ++r) page += diverged_note(of, r);
   for (std::size_t p = 0; p < pairs; ++p)
     if (of.divergence_differs(p))

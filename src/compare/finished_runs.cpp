@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compare/comparison.hpp"
+#include "compare/estimate.hpp"
 #include "compare/finished.hpp"
 #include "compare/rungs.hpp"
 #include "compare/trajectories.hpp"
@@ -159,6 +160,9 @@ ComparisonOptions with_files(ComparisonOptions options, const Compared& compared
       if (first.text_attribute(info.name, "invariant")) options.invariants.push_back(info.name);
   }
   options.times = compared.common.times;
+  if (is_estimated(compared.system))
+    for (const FinishedRung& rung : compared.rungs)
+      options.fresh.push_back(rung.config.options.word("mode") == "sgd");
   return options;
 }
 

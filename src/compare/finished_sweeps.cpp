@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compare/comparison.hpp"
+#include "compare/estimate.hpp"
 #include "compare/finished.hpp"
 #include "compare/verdict_maps.hpp"
 #include "compare/when.hpp"
@@ -298,6 +299,9 @@ class Sweeps : public FinishedRungs {
                Screen& screen) const override {
     ComparisonOptions settled = options;
     settled.invariants = invariant_observables(system_);
+    if (is_estimated(system_))
+      for (const SweptRung& rung : rungs_)
+        settled.fresh.push_back(rung.cells->sweep().options.word("mode") == "sgd");
     CellComparison compare_cell(rungs_, system_, settled, file);
     const std::uint64_t cells = rungs_.front().cells->whole();
     std::atomic<std::uint64_t> done = 0;

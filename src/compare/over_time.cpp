@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "compare/estimate.hpp"
 #include "statistics/margins.hpp"
 #include "statistics/numbers.hpp"
 
@@ -48,20 +49,34 @@ std::size_t reported_time(const Difference& d, Verdict::Kind kind) {
   return place;
 }
 
+/// Smaller number of runs of two rungs, without those of an exact one.
+std::size_t fewer_runs(const Paths& first, const Paths& second) {
+  return first.exact ? second.runs : second.exact ? first.runs : std::min(first.runs, second.runs);
+}
+
+/// Whether the runs alone decide a pair whose difference has the error of an estimated population,
+/// too.
+bool verdict_without(const Paths& first, const Paths& second, const Difference& d, double margin,
+                     const ComparisonOptions& options) {
+  return !options.population_errors.empty() &&
+         verdict(d, margin, options.level, fewer_runs(first, second),
+                 least_runs(first.exact || second.exact, options.level))
+                 .kind != Verdict::Kind::undecided;
+}
+
 Judgement judge(const Paths& first, const Paths& second, const Difference& d, double margin,
                 const ComparisonOptions& options, Workers& workers) {
   Judgement of;
   of.judged = true;
   of.margin = margin;
-  of.verdict = verdict(d, margin, options.level,
-                       first.exact    ? second.runs
-                       : second.exact ? first.runs
-                                      : std::min(first.runs, second.runs),
+  of.verdict = verdict(d, margin, options.level, fewer_runs(first, second),
                        least_runs(first.exact || second.exact, options.level));
   // Only the verdict *differ* needs a p-value.
   of.p_value = of.verdict.kind == Verdict::Kind::differ
                    ? p_value_within(first, second, d, margin, options.level, options.seed, workers)
                    : 1;
+  if (!options.population_errors.empty() && of.verdict.kind == Verdict::Kind::differ)
+    of.p_value = std::max(of.p_value, p_value_of_estimate(d, std::isnan(margin) ? 0 : margin));
   of.until = agrees_until(d, std::isnan(margin) ? 0 : margin, options.times);
   if (d.difference.empty()) return of;
   const std::size_t place = reported_time(d, of.verdict.kind);
@@ -174,7 +189,14 @@ OverSaves compare_over_time(Question question, const Subject& subject,
     };
     // An observable that had not moved when runs ended early may still move later.
     const bool too_early = times < saves && d.nothing && !moves(i) && !moves(j);
-    Judgement of = judge(first, second, d, margin, options, workers);
+    ComparisonOptions of_pair = options;
+    if (!options.differ_in_samples(i, j)) of_pair.population_errors.clear();
+    const bool without = verdict_without(first, second, d, margin, of_pair);
+    const auto& errors = of_pair.population_errors;
+    if (!errors.empty()) add_error(d, sum_of_errors(errors[i], errors[j]), options.level);
+    Judgement of = judge(first, second, d, margin, of_pair, workers);
+    if (without && of.verdict.kind == Verdict::Kind::undecided)
+      of.verdict = undecided(Verdict::Reason::estimated);
     if (times == 0 || too_early) {
       of.verdict = undecided(Verdict::Reason::incomplete);
       of.p_value = kNoNumber;
@@ -199,8 +221,12 @@ OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Pat
     of_rungs.push_back(&logs.back());
     of_logs.push_back(moments(logs.back(), options.level));
   }
+  ComparisonOptions of_ratios = options;  // relative errors
+  for (std::size_t r = 0; r < of_ratios.population_errors.size(); ++r)
+    for (std::size_t t = 0; t < means[r].mean.size(); ++t)
+      of_ratios.population_errors[r][t] /= std::max(std::abs(means[r].mean[t]), info.floor);
   OverSaves over = compare_over_time(Question::depth, {info.name}, of_rungs, of_logs,
-                                     std::log(options.delta_factor), options, workers);
+                                     std::log(options.delta_factor), of_ratios, workers);
   over.moments = std::move(of_logs);
   Statement& statement = over.statement;
   for (std::vector<double>* values : {&statement.value, &statement.low, &statement.high})
@@ -213,7 +239,8 @@ OverSaves compare_depths(const ObservableInfo& info, const std::vector<const Pat
     const auto late_runs = [&](std::size_t rung) {
       return finite_runs(late_means(logs[rung], late), 1);
     };
-    const bool by_late = late < options.times.size() && !(logs[i].exact && logs[j].exact) &&
+    const bool by_late = late < options.times.size() && !options.differ_in_samples(i, j) &&
+                         !(logs[i].exact && logs[j].exact) &&
                          judge_late(of, late_runs(i), late_runs(j), options, workers);
     for (double* value : {&of.difference, &of.low, &of.high, &of.margin}) *value = std::exp(*value);
     const std::size_t at = reported_time(over.differences[p], of.verdict.kind);

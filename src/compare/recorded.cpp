@@ -79,6 +79,10 @@ double RecordedComparison::number(const std::string& name) const {
   return file_.number_attribute("", name).value_or(std::nan(""));
 }
 
+bool RecordedComparison::is_estimated() const {
+  return file_.text_attribute("", "population") == "estimated";
+}
+
 double RecordedComparison::batch_size() const {
   // A flow has no batches, even if its options give a batch size.
   std::size_t noisy = 0;

@@ -48,6 +48,8 @@ class RecordedComparison {
   /// Returns the batch size of the first rung with noise or, if there is none, of the last rung's
   /// options.
   [[nodiscard]] double batch_size() const;
+  /// Returns whether the population is estimated from fixed samples, while sgd draws fresh ones.
+  [[nodiscard]] bool is_estimated() const;
   [[nodiscard]] double level() const { return number("level"); }
   /// Returns the margin of an observable, relative to its range.
   [[nodiscard]] double delta() const { return number("delta"); }

@@ -124,6 +124,7 @@ std::string open_verdict(const RecordedComparison& of, const Statement& statemen
     using Reason = Verdict::Reason;
     if (corrected) return "undecided among so many tests";
     if (judgement.verdict.reason == Reason::skewness) return "too few skewed runs";
+    if (judgement.verdict.reason == Reason::estimated) return "undecided, estimated";
     if (judgement.verdict.reason == Reason::beyond_end)
       return "undecided, too many later than the end";
     if (judgement.verdict.reason == Reason::incomplete && !over_time)

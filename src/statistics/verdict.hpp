@@ -12,7 +12,8 @@ namespace popflow {
 struct Verdict {
   enum class Kind { agree, differ, undecided };
   Kind kind = Kind::undecided;
-  /// Reason why the verdict is undecided or, last, why it is *differ* whatever the numbers are.
+  /// Reason why the verdict is undecided or, for `diverging`, why it is *differ* whatever the
+  /// numbers are.
   enum class Reason {
     none,        ///< not undecided
     few_runs,    ///< too few runs to decide anything
@@ -23,15 +24,16 @@ struct Verdict {
     incomplete,  ///< runs ended early
     beyond_end,  ///< too many runs have not had the event by the end: the interval is unbounded
     diverging,   ///< the fractions of diverged runs differ
+    estimated,   ///< the error of an estimated population, which more runs do not reduce
   };
   Reason reason = Reason::none;
   /// Number of runs per rung with which most comparisons would decide, if undecided; NaN: unknown.
   double runs_needed = 0;
 };
 inline const std::vector<std::string> verdict_words = {"agree", "differ", "undecided"};
-inline const std::vector<std::string> reason_words = {"none",       "few_runs",   "margin",
-                                                      "skewness",   "no_scatter", "many_tests",
-                                                      "incomplete", "beyond_end", "diverging"};
+inline const std::vector<std::string> reason_words = {
+    "none",       "few_runs",   "margin",     "skewness",  "no_scatter",
+    "many_tests", "incomplete", "beyond_end", "diverging", "estimated"};
 
 /// Undecided verdict with a reason, but without an estimate of the required runs.
 Verdict undecided(Verdict::Reason reason);
