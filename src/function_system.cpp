@@ -301,6 +301,18 @@ struct FiniteSet {
   }
 };
 
+/// Number of samples that each pass over the set leaves out.
+std::size_t dropped(const SampleKey& key, const Functions::FiniteData& data) {
+  if (!data.drop_last) return 0;
+  const auto batch = static_cast<std::size_t>(key.training.batch_size);
+  if (batch > data.samples)
+    throw UsageError("--batch-size is " + std::to_string(batch) + ", but there are " +
+                     std::to_string(data.samples) +
+                     " samples, and batches that are not full are dropped: give a smaller batch "
+                     "size, or drop_last=False");
+  return data.samples % batch;
+}
+
 FiniteSet finite_set(const std::string& name, Functions::FiniteData data, bool has_sample) {
   const auto refuse = [&](const std::string& sentence) {
     throw SystemError("the system " + name + ": its finite data " + sentence);
@@ -381,7 +393,7 @@ void add_finite(const std::string& name, Functions& f) {
     }
     std::vector<std::size_t> which(weights.size());
     if (in_passes)
-      visit_in_passes(key, set->data.samples, which);
+      visit_in_passes(key, set->data.samples, which, dropped(key, set->data));
     else
       set->draw(key, which);
     set->data.add(x, t, key, which, weights, out);

@@ -1,5 +1,6 @@
 #include "popflow/passes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <stdexcept>
@@ -49,12 +50,14 @@ const std::vector<std::size_t>& order_of(const SampleKey& key, std::uint64_t pas
 
 }  // namespace
 
-void visit_in_passes(const SampleKey& key, std::size_t samples, std::span<std::size_t> which) {
-  if (samples == 0) throw std::invalid_argument("a pass over no samples");
+void visit_in_passes(const SampleKey& key, std::size_t samples, std::span<std::size_t> which,
+                     std::size_t dropped) {
+  const std::size_t visited = samples - std::min(samples, dropped);
+  if (visited == 0) throw std::invalid_argument("a pass over no samples");
   for (std::size_t i = 0; i < which.size();) {
     const std::uint64_t number = key.first + i;
-    const std::vector<std::size_t>& order = order_of(key, number / samples, samples);
-    for (std::size_t place = number % samples; place < samples && i < which.size(); ++place, ++i)
+    const std::vector<std::size_t>& order = order_of(key, number / visited, samples);
+    for (std::size_t place = number % visited; place < visited && i < which.size(); ++place, ++i)
       which[i] = order[place];
   }
 }

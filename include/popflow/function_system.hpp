@@ -141,6 +141,8 @@ struct Functions {
     /// Whether sampled training visits every sample once in each pass (visit_in_passes()). Needs
     /// equal probabilities. The noise of the SDE is that of independent draws in either case.
     bool epochs = false;
+    /// In epochs: whether passes leave out samples that do not fill a batch.
+    bool drop_last = false;
   };
   std::optional<FiniteData> finite = {};
   static constexpr std::size_t kLargestOfCovariance = 256;

@@ -175,17 +175,21 @@ Item item_of(Members from, const std::vector<Dimension>& dimensions) {
 }
 
 /// Reads the size of a finite set of samples, and how training visits them.
-void read_samples(Members& from, std::size_t& samples, bool& epochs) {
+template <class State>
+void read_samples(Members& from, State& found) {
   const double number = from.number("samples", 0);
   if (!(number >= 0) || number != std::floor(number) || number > 1e15)
     from.wrong("has \"samples\": " + shortest(number) + "; it must be a whole number");
-  samples = static_cast<std::size_t>(number);
+  found.samples = static_cast<std::size_t>(number);
   const std::string sampling = from.text("sampling", "replacement");
   if (sampling != "replacement" && sampling != "epochs")
     from.wrong("has \"sampling\": \"" + sampling + "\"; it must be replacement or epochs");
-  epochs = sampling == "epochs";
-  if (epochs && samples == 0)
+  found.epochs = sampling == "epochs";
+  if (found.epochs && found.samples == 0)
     from.wrong("has \"sampling\": \"epochs\" and no \"samples\": the number of samples");
+  found.drop_last = from.flag("drop_last");
+  if (found.drop_last && !found.epochs)
+    from.wrong("has \"drop_last\" without \"sampling\": \"epochs\"");
 }
 
 TrainingState training_of(Members from, const std::vector<Dimension>& dimensions) {
@@ -205,7 +209,7 @@ TrainingState training_of(Members from, const std::vector<Dimension>& dimensions
   found.approximation = from.text("approximation");
   found.no_jacobian = from.text("no_jacobian");
   found.no_noise = from.text("no_noise");
-  read_samples(from, found.samples, found.epochs);
+  read_samples(from, found);
   from.refuse_others();
   return found;
 }
@@ -280,7 +284,7 @@ Description read_description(const std::string& json, const std::string& from) {
   found.longest_step = top.number("longest_step", found.longest_step);
   found.no_noise = top.text("no_noise");
   found.no_jacobian = top.text("no_jacobian");
-  read_samples(top, found.samples, found.epochs);
+  read_samples(top, found);
   if (const Json* training = top.find("training"))
     found.training = training_of(Members(*training, top.where() + ", training,"), dimensions);
   found.lane_parameters = static_cast<std::size_t>(top.number("lane_parameters", 0));

@@ -36,6 +36,7 @@ struct TrainingState {
   std::string no_jacobian = {};
   std::size_t samples = 0;
   bool epochs = false;
+  bool drop_last = false;
   std::string no_noise = {};
 };
 
@@ -57,6 +58,7 @@ struct Description {
   std::size_t lane_parameters = 0;
   std::size_t samples = 0;  ///< of a finite set; 0: no such set
   bool epochs = false;      ///< whether training visits that set in passes
+  bool drop_last = false;   ///< whether passes leave out samples that do not fill a batch
   std::optional<TrainingState> training;
   /// Words about the plug-in's making (source, compiler, flags), recorded in every file.
   std::vector<std::pair<std::string, std::string>> provenance;

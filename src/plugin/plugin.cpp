@@ -332,7 +332,8 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
                       problem->call(problem->table().add_chosen, x.data(), t, &step, which.size(),
                                     which.data(), weights.data(), out.data());
                     },
-                .epochs = description.epochs};
+                .epochs = description.epochs,
+                .drop_last = description.drop_last};
   if (table.project_noise != nullptr)
     f.project_noise = [=](std::span<const double> x, std::span<double> v) {
       problem->call(problem->table().project_noise, x.data(), v.data());
@@ -463,6 +464,7 @@ std::shared_ptr<const Library> training_of(const Library& whole) {
   of.no_jacobian = state.no_jacobian;
   of.samples = state.samples;
   of.epochs = state.epochs;
+  of.drop_last = state.drop_last;
   of.lane_parameters = 0;
   // The loss is recorded as an observable, which a flow by equations declares.
   if (of.has_loss && !whole.description.has_loss)

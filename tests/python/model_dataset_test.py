@@ -233,3 +233,26 @@ def test_networks_of_images_are_built_in_loops():
 def processor_seconds():
     return sum(sum(resource.getrusage(of)[:2])
                for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def visits(drop_last, batch=3, steps=40):
+    """Visits to each of seven samples in pairs of steps: each weight moves with one sample."""
+    m = Model("visits", "weights that count visits")
+    w = m.weights("w", np.zeros(7), "counts")
+    x = m.data(dataset(np.eye(7), sampling="epochs", drop_last=drop_last))
+    m.loss(-w @ x)
+    run = popflow.run(m.build(check=False), mode="sgd", learning_rate=1, batch_size=batch,
+                      steps=steps, runs=2, saves=steps // 2 + 1, save_spacing="linear")
+    return np.diff(np.rint(run.w.values * batch), axis=1)
+
+
+def test_passes_may_drop_the_samples_of_a_last_batch():
+    kept, whole = visits(drop_last=False), visits(drop_last=True)
+    assert (kept.sum(axis=-1) == 6).all() and (whole.sum(axis=-1) == 6).all()
+    # Two steps are a pass, which leaves out one of the seven samples: not always the same.
+    assert whole.max() == 1 and (whole.min(axis=1) == 0).all()
+    assert kept.max() == 2  # batches span passes
+    with pytest.raises(Error, match="batches that are not full are dropped"):
+        visits(drop_last=True, batch=8, steps=2)
+    with pytest.raises(ModelError, match="needs sampling='epochs'"):
+        dataset(np.eye(7), drop_last=True)

@@ -40,6 +40,7 @@ class Law:
     stored: list[tuple[int, Stored]] = field(default_factory=list)  # arrays of the problem
     parts: list[Law] = field(default_factory=list)  # of a mixture
     epochs: bool = False  # whether training visits every sample once in each pass
+    drop_last: bool = False  # in epochs: whether passes leave out what does not fill a batch
     table: Any = None  # of dataset(): the file with the arrays, those of the test set included
     function: Any = None  # of stream(): makes a sample of those of the parts
     count: int = 0  # of stream(): samples of the population

@@ -124,6 +124,10 @@ class Parts:
         return any(law.epochs for law, _ in self.laws)
 
     @property
+    def drops_last(self) -> bool:
+        return any(law.drop_last for law, _ in self.laws)
+
+    @property
     def uses_step(self) -> bool:
         """Returns whether the loss of a sample depends on the step of training."""
         return self.sample_loss is not None and any(node.op == "training"

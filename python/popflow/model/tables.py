@@ -109,14 +109,18 @@ def columns_of(place: Path, variable: Any) -> np.ndarray:
     return found[:, 0] if isinstance(variable, str) else found
 
 
-def dataset(*arrays: Any, test: Any = None, probability: Any = None, sampling: str = "replacement"
-            ) -> Law:
+def dataset(*arrays: Any, test: Any = None, probability: Any = None,
+            sampling: str = "replacement", drop_last: bool = False) -> Law:
     """A set of samples that is stored in a file beside the plug-in: row i of every array belongs to
     sample i.
 
     `test` holds the arrays of the test set, in the same order. `probability` has a weight for each
-    sample. In "epochs" training visits every sample once in each pass; a batch may span two passes.
+    sample. In "epochs" training visits every sample once in each pass. A batch may span two passes;
+    with `drop_last` it does not: each pass leaves out the samples of its order that would not fill
+    a last batch.
     """
+    if drop_last and sampling != "epochs":
+        raise ModelError("dataset() has drop_last=True, which needs sampling='epochs'")
     if sampling not in ("replacement", "epochs"):
         raise ModelError(f"the sampling of dataset() is {sampling!r}; it must be 'replacement' or "
                          "'epochs'")
@@ -140,7 +144,7 @@ def dataset(*arrays: Any, test: Any = None, probability: Any = None, sampling: s
                              f"a vector of {len(train[0])} numbers that are not negative, and not "
                              "all 0")
     table = stored(train, tests, chances)
-    law = Law("finite", epochs=sampling == "epochs")
+    law = Law("finite", epochs=sampling == "epochs", drop_last=bool(drop_last))
     numbers, begin = table.numbers(), 0
     for shape in shapes:
         size = int(np.prod(shape, dtype=int))

@@ -43,7 +43,8 @@ def description_of(model: Parts) -> dict[str, Any]:
                            for row in of.fields],
                 "derived": [item(row, dimensions=list(row.axes)) for row in of.derived],
                 "loss": of.has_loss, "loss_floor": of.loss_floor,
-                **({"samples": chosen, "sampling": "epochs"} if of.in_epochs else {})}
+                **({"samples": chosen, "sampling": "epochs"} if of.in_epochs else {}),
+                **({"drop_last": True} if of.drops_last else {})}
 
     found: dict[str, Any] = {
         "name": model.name, "title": model.title,
