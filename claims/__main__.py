@@ -13,9 +13,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import popflow
@@ -35,6 +37,15 @@ def main() -> int:
     form = "long" if given.long else "short"
     numbers = given.claims or [number for number, claim in CLAIMS.items()
                                if claim.has_long or not given.long]
+    lacking = without_casadi(numbers)
+    if lacking:
+        said = (f"claims {', '.join(map(str, lacking))} need CasADi, which is missing: "
+                "scripts/setup --models installs it")
+        if given.claims:
+            print(said, file=sys.stderr)
+            return 2
+        print(f"Left out: {said}.\n")
+        numbers = [number for number in numbers if number not in lacking]
     left = nightly() if given.check and not (given.all or given.long or given.claims) else []
     stored = {number: results.load(number).get(form) for number in numbers if number not in left}
     verdicts = {}
@@ -89,6 +100,13 @@ def arguments() -> argparse.Namespace:
         if number not in CLAIMS:
             parser.error(f"there is no claim {number}; claims are {min(CLAIMS)} to {max(CLAIMS)}")
     return given
+
+
+def without_casadi(numbers: Iterable[int]) -> list[int]:
+    """Returns the claims among these whose models cannot be built, because CasADi is missing."""
+    if importlib.util.find_spec("casadi"):
+        return []
+    return [number for number in numbers if CLAIMS[number].models]
 
 
 def nightly() -> list[int]:

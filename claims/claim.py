@@ -107,6 +107,8 @@ class Claim:
     #: What differs between the short and the long form, such as ("8 draws", "24 draws"). It is a
     #: part of the name of every condition. Empty strings: the names differ already.
     forms: tuple[str, ...] = ()
+    #: Whether it builds models by popflow.model, which takes CasADi (scripts/setup --models).
+    models: bool = False
     #: How the claim is measured.
     how: str = field(default="", compare=False)
 
@@ -140,7 +142,7 @@ CLAIMS: dict[int, Claim] = {}
 
 
 def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = (),
-          forms: tuple[str, ...] = ()) -> Callable[[Measure], Measure]:
+          forms: tuple[str, ...] = (), models: bool = False) -> Callable[[Measure], Measure]:
     """Registers a function that measures a claim. Its docstring says how, and is printed on the
     claim's page."""
     def enter(measure: Measure) -> Measure:
@@ -148,7 +150,7 @@ def claim(number: int, paper: str, says: str, *, experiments: Sequence[str] = ()
             raise ValueError(f"claim {number} is registered twice; give one of the two another "
                              f"number")
         CLAIMS[number] = Claim(number, paper, says, measure, experiments, forms,
-                               measure.__doc__ or "")
+                               models, measure.__doc__ or "")
         return measure
 
     return enter

@@ -144,14 +144,20 @@ def exact(number: Number) -> str:
     """Returns a number with its 95% interval, if it has one."""
     low, high = number.interval()
     at = float(number.found.value if isinstance(number.found, Estimate) else number.found)
-    return f"{at:.3g}" if low == high else f"{at:.3g} [{low:.3g}, {high:.3g}]"
+    return f"{at:.3g} [{low:.3g}, {high:.3g}]" if has_interval(number) else f"{at:.3g}"
+
+
+def has_interval(number: Number) -> bool:
+    """Tells whether a number has a standard error. A quantity that is not a number has none."""
+    low, high = number.interval()
+    return low < high
 
 
 def multiplicity() -> str:
     """Says how many conditions are decided, and how many wrong decisions are to be expected."""
     every = [(claim, one) for claim in ordered() for one in decisive(claim, load(claim.number))]
     conditions = {(claim.number, one.where) for claim, one in every}
-    intervals = [(claim, one) for claim, one in every if one.interval()[0] != one.interval()[1]]
+    intervals = [(claim, one) for claim, one in every if has_interval(one)]
     decided = [(claim, one) for claim, one in intervals if one.holds() is not None]
     marked = [(claim, one) for claim, one in decided if near(one)]
     by_claim = {claim.number: sum(claim is other for other, _ in marked) for claim, _ in marked}

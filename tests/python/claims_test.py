@@ -22,7 +22,7 @@ from claims import (  # noqa: E402
     texts,
     verdict,
 )
-from claims.__main__ import nightly  # noqa: E402
+from claims.__main__ import nightly, without_casadi  # noqa: E402
 from claims.claim import named, near  # noqa: E402
 from claims.papers import OWN  # noqa: E402
 from claims.share import share  # noqa: E402
@@ -116,6 +116,12 @@ def test_the_interval_of_a_share_stays_between_0_and_1():
 
 def test_a_vertical_bar_is_escaped_in_a_cell():
     assert page.cells("share of |A|", "") == r"| share of \|A\| |  |"
+
+
+def test_what_is_not_a_number_has_no_interval():
+    assert page.exact(Number("a", float("nan"))) == "nan"
+    assert page.exact(Number("a", 2.0)) == "2" and not page.has_interval(Number("a", 2.0))
+    assert page.exact(Number("a", Estimate(2.0, 0.1))) == "2 [1.8, 2.2]"
 
 
 def test_stored_numbers_fill_a_text():
@@ -282,6 +288,13 @@ def test_names_in_a_figure_ascend_by_their_numbers():
     names = ["T = 50", "T = 100", "else", "rate 1e-05 of 2", "T = 25", "rate 1e-06 of 3"]
     assert figures.ascending(names) == ["T = 25", "T = 50", "T = 100", "else", "rate 1e-06 of 3",
                                         "rate 1e-05 of 2"]
+
+
+def test_claims_by_models_are_left_out_without_casadi(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert without_casadi([41, 42, 45]) == [42, 45]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    assert without_casadi([41, 42, 45]) == []
 
 
 def test_the_check_of_every_change_is_short():
