@@ -68,6 +68,21 @@ inline void multiply(std::size_t rows, std::size_t depth, std::size_t packs, con
            reinterpret_cast<BasicPack<4>*>(out));
 }
 
+/// Calls Part::compute in a function that is compiled once for each instruction set: compilers take
+/// far longer for one long function than for several short ones.
+template <class Part, class... Rest>
+[[gnu::noinline, gnu::flatten]] void apart(BasicPack<2>* w, Rest... rest) {
+  Part::compute(w, rest...);
+}
+template <class Part, class... Rest>
+[[gnu::noinline, gnu::flatten]] POPFLOW_AVX2 void apart(BasicPack<4>* w, Rest... rest) {
+  Part::compute(w, rest...);
+}
+template <class Part, class... Rest>
+[[gnu::noinline, gnu::flatten]] POPFLOW_AVX512 void apart(BasicPack<8>* w, Rest... rest) {
+  Part::compute(w, rest...);
+}
+
 /// Sum of the lanes.
 template <class N>
 POPFLOW_MATH_INLINE double total(const N& pack) {
@@ -105,6 +120,24 @@ POPFLOW_MATH_INLINE void transpose(std::size_t rows, std::size_t length, std::si
     for (std::size_t c = 0; c < length; ++c) b[c * width + j] = j < rows ? a[j * length + c] : 0;
 }
 
+struct Contraction {
+  template <class N>
+  static POPFLOW_MATH_INLINE void compute(N* space, std::size_t rows, std::size_t columns,
+                                          std::size_t length, const N* a, const N* b, double* out,
+                                          std::size_t row, std::size_t column) {
+    const std::size_t packs = packs_for(columns), width = packs * kLanes;
+    transpose(columns, length, width, reinterpret_cast<const double*>(b),
+              reinterpret_cast<double*>(space));
+    const bool in_place = column == 1 && row == width;
+    N* const product = in_place ? reinterpret_cast<N*>(out) : space + length * packs;
+    multiply(rows, length, packs, {reinterpret_cast<const double*>(a), length, 1},
+             static_cast<const N*>(space), product);
+    if (in_place) return;
+    const double* const found = reinterpret_cast<const double*>(product);
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) out[i * row + j * column] = found[i * width + j];
+  }
+};
 /// Writes out[i * row + j * column] = sum over c of a[i, c] b[j, c], where `a` has `rows` rows and
 /// `b` `columns` rows of `length` numbers. `space` has room for packs_for(columns) * (length +
 /// rows) packs. `out` is aligned as packs are.
@@ -112,17 +145,7 @@ template <class N>
 POPFLOW_MATH_INLINE void contract(std::size_t rows, std::size_t columns, std::size_t length,
                                   const N* a, const N* b, N* space, double* out, std::size_t row,
                                   std::size_t column) {
-  const std::size_t packs = packs_for(columns), width = packs * kLanes;
-  transpose(columns, length, width, reinterpret_cast<const double*>(b),
-            reinterpret_cast<double*>(space));
-  const bool in_place = column == 1 && row == width;
-  N* const product = in_place ? reinterpret_cast<N*>(out) : space + length * packs;
-  multiply(rows, length, packs, {reinterpret_cast<const double*>(a), length, 1},
-           static_cast<const N*>(space), product);
-  if (in_place) return;
-  const double* const found = reinterpret_cast<const double*>(product);
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j) out[i * row + j * column] = found[i * width + j];
+  apart<Contraction>(space, rows, columns, length, a, b, out, row, column);
 }
 
 /// Writes the product of two matrices that are the same for all samples. `space` has room for
@@ -142,6 +165,44 @@ POPFLOW_MATH_INLINE void multiply_shared(std::size_t rows, std::size_t depth, st
   for (std::size_t i = 0; i < rows; ++i) std::copy_n(found + i * width, columns, out + i * columns);
 }
 
+struct ProductOfSamples {
+  /// Writes `at_once` columns of a row.
+  template <std::size_t at_once, class N>
+  static POPFLOW_MATH_INLINE void columns_of(std::size_t depth, std::size_t packs, const N* a,
+                                             std::size_t a_column, const N* b, std::size_t b_row,
+                                             std::size_t b_column, N* out) {
+    for (std::size_t l = 0; l < packs; ++l) {
+      N sum[at_once];
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < at_once; ++j) sum[j] = N(0.0);
+      const N* left = a + l;
+      const N* right = b + l;
+      for (std::size_t k = 0; k < depth; ++k, left += a_column * packs, right += b_row * packs) {
+        const N factor = *left;
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < at_once; ++j) sum[j] += factor * right[j * b_column * packs];
+      }
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < at_once; ++j) out[j * packs + l] = sum[j];
+    }
+  }
+
+  template <class N>
+  static POPFLOW_MATH_INLINE void compute(N* out, std::size_t rows, std::size_t depth,
+                                          std::size_t columns, std::size_t packs, const N* a,
+                                          std::size_t a_row, std::size_t a_column, const N* b,
+                                          std::size_t b_row, std::size_t b_column) {
+    constexpr std::size_t at_once = 3;
+    for (std::size_t i = 0; i < rows; ++i, a += a_row * packs) {
+      std::size_t j = 0;
+      for (; j + at_once <= columns; j += at_once, out += at_once * packs)
+        columns_of<at_once>(depth, packs, a, a_column, b + j * b_column * packs, b_row, b_column,
+                            out);
+      for (; j < columns; ++j, out += packs)
+        columns_of<1>(depth, packs, a, a_column, b + j * b_column * packs, b_row, b_column, out);
+    }
+  }
+};
 /// Writes the product of two matrices of each sample; entry (i, k) of `a` is row i * a_row + k *
 /// a_column of packs.
 template <class N>
@@ -149,15 +210,7 @@ POPFLOW_MATH_INLINE void multiply_samples(std::size_t rows, std::size_t depth, s
                                           std::size_t packs, const N* a, std::size_t a_row,
                                           std::size_t a_column, const N* b, std::size_t b_row,
                                           std::size_t b_column, N* out) {
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j)
-      for (std::size_t l = 0; l < packs; ++l) {
-        N sum(0.0);
-        for (std::size_t k = 0; k < depth; ++k)
-          sum +=
-              a[(i * a_row + k * a_column) * packs + l] * b[(k * b_row + j * b_column) * packs + l];
-        out[(i * columns + j) * packs + l] = sum;
-      }
+  apart<ProductOfSamples>(out, rows, depth, columns, packs, a, a_row, a_column, b, b_row, b_column);
 }
 
 /// The row of a table of `rows` rows that a number names; `rows` if it names none.

@@ -177,7 +177,7 @@ struct Defaults {
   static constexpr std::size_t chosen = 0;  ///< size of a finite set whose samples can be chosen
   /// Whether s ends with the training step, the epoch, the learning rate and the batch size.
   static constexpr bool uses_step = false;
-  /// Whether the formulas keep matrices. If so, Batch::compute(p, x, s, q, packs, space, out, loss)
+  /// Whether the formulas keep matrices. If so, Batch::compute(space, p, x, s, q, packs, out, loss)
   /// adds the directions of `packs` packs of samples, with the weights q. `space` has room for
   /// Batch::beside + packs * Batch::each packs. The population is summed batch_packs packs at a
   /// time.
@@ -259,7 +259,7 @@ struct BatchInMatrices {
                                           double* out, double* loss) {
     using N = BasicPack<width>;
     const N* const s = reinterpret_cast<const N*>(rows);
-    Batch::compute(p, x, s, s + inputs * packs, packs, reinterpret_cast<N*>(space), out, loss);
+    Batch::compute(reinterpret_cast<N*>(space), p, x, s, s + inputs * packs, packs, out, loss);
   }
 };
 template <class Batch>
@@ -276,7 +276,7 @@ struct FormulaInMatrices {
   static POPFLOW_MATH_INLINE void compute(const double* p, const double* x, const double* l,
                                           const double* t, const double* v, Row* space,
                                           double* out) {
-    Formula::compute(p, x, l, t, v, reinterpret_cast<BasicPack<width>*>(space), out);
+    Formula::compute(reinterpret_cast<BasicPack<width>*>(space), p, x, l, t, v, out);
   }
 };
 template <class Formula>

@@ -9,21 +9,24 @@ need_casadi()
 
 from model_matrices_test import in_matrices, values  # noqa: E402
 
+import popflow  # noqa: E402
 from popflow.model import (  # noqa: E402
     Model,
     causal,
     cross_entropy,
     dataset,
     embed,
+    erf,
     finite,
     layer_norm,
+    normal,
     rms_norm,
     softmax,
 )
 from popflow.model.emit import generating  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_cache")
-V, T, D, N = 5, 4, 3, 37  # the last batch is not full
+V, T, D, N = 4, 3, 3, 37  # the last batch is not full
 random = np.random.default_rng(5)
 TOKENS = random.integers(0, V, size=(N, T + 1))
 
@@ -80,6 +83,36 @@ def one_head(law):
     return m, start, loss
 
 
+def heads(law):
+    """Returns a model with three heads of attention by lists of matrices, its start, and its loss
+    in NumPy. Weights have heads first (K), last (R), and as a list of biases (c)."""
+    H, F = 3, 2
+    start = [random.normal(size=shape)
+             for shape in ((V, D), (H, D, F), (H, 1, F), (F, D, H), (D, V))]
+    m = Model("heads", "three heads")
+    E, K, c, R, U = (m.weights(name, one, "weights") for name, one in zip("EKcRU", start))
+    tokens, labels = m.data(law(TOKENS[:, :-1], TOKENS[:, 1:]))
+    x = embed(E, tokens)
+    k = x @ K + c
+    q = (K.mT @ x.mT).mT + c
+    share = softmax(q @ k.mT, where=causal(T))
+    mixed = np.einsum("hij,hjf->hif", share, np.tanh(k[::-1]))
+    x = x + np.einsum("hif,fdh->id", mixed, R)
+    m.loss(np.mean(cross_entropy(x @ U, labels)) + np.max(k, axis=(0, 2)).sum() / 10
+           + ((K.mT @ K) ** 2).sum() / 100)
+
+    def loss(E, K, c, R, U):
+        x = E[TOKENS[:, :-1]]
+        k = x[:, None] @ K + c
+        scores = np.where(np.tri(T) > 0, k @ k.swapaxes(-1, -2), -np.inf)
+        mixed = softmax_of(scores) @ np.tanh(k[:, ::-1])
+        x = x + np.einsum("nhif,fdh->nid", mixed, R)
+        return (losses_of(x @ U, TOKENS[:, 1:]).mean(axis=1)
+                + k.max(axis=(1, 3)).sum(axis=1) / 10).mean() \
+            + ((K.swapaxes(1, 2) @ K) ** 2).sum() / 100
+    return m, start, loss
+
+
 def check(m, start, loss, monkeypatch, most):
     for limit in ("MOST_UNROLLED", "MOST_UNROLLED_WITHOUT_LANES"):
         monkeypatch.setattr(generating, limit, most)
@@ -91,8 +124,33 @@ def check(m, start, loss, monkeypatch, most):
     expected = -slopes(loss, start)
     assert np.abs(expected).max() > 1e-2
     assert np.allclose(rate, expected, rtol=1e-6, atol=1e-9)
+    return system
 
 
 @pytest.mark.parametrize("most, law", [(10**9, finite), (0, finite), (0, dataset)])
-def test_a_head_has_the_loss_and_the_gradient_of_numpy(most, law, monkeypatch):
-    check(*one_head(law), monkeypatch, most)
+@pytest.mark.parametrize("make", [one_head, heads])
+def test_attention_has_the_loss_and_the_gradient_of_numpy(make, most, law, monkeypatch):
+    m, start, loss = make(law)
+    system = check(m, start, loss, monkeypatch, most)
+    if make is heads and law is dataset:
+        run = popflow.run(system, mode="sgd", learning_rate=0.1, batch_size=5, steps=4)
+        assert run.K.dims == ("run", "time", "K_matrix", "K_row", "K_column")
+        assert (run.K.isel(run=0, time=0).values == start[1]).all()
+        last = [run[name].isel(run=0, time=-1).values for name in "EKcRU"]
+        assert float(run.loss.isel(run=0, time=-1)) == pytest.approx(loss(*last), rel=1e-12)
+
+
+def test_lists_of_matrices_see_normal_data_through_forms():
+    """Two students of three units each: as a list of matrices, and as one matrix."""
+    rates = []
+    start, teachers = random.normal(size=(2, 3, 20)) / 4, random.normal(size=(2, 20)) / 4
+    for shape in ((2, 3, 20), (6, 20)):
+        m = Model(f"students-{len(shape)}", "two committees")
+        J = m.weights("J", start.reshape(shape), "students")
+        A = m.weights("A", np.ones((2, 1, 3)) / 2, "second layers")
+        x = m.data(normal(20))
+        units = erf(J @ x).reshape(2, 3, 1)
+        m.loss((((A @ units).ravel() - teachers @ x) ** 2).sum())
+        rates.append(values(m.build(check=False), [], m.entries))
+    assert np.allclose(rates[0][0], rates[1][0], rtol=1e-12) and np.abs(rates[0][0]).max() > 0.1
+    assert rates[0][1] == pytest.approx(rates[1][1], rel=1e-13)

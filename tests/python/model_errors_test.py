@@ -25,6 +25,7 @@ from popflow.model import (
     where,
 )
 from popflow.model.derive.isserlis import degree, normal_mean
+from popflow.model.derive.rules import used_entries
 from popflow.model.symbols import Symbol, evaluated
 
 
@@ -125,8 +126,13 @@ MISTAKES = {
     "unknown function": (lambda: np.linalg.inv(model()[2]),
                          "np.linalg.inv is not available in models"),
     "unknown ufunc": (lambda: np.arctan2(model()[1], 1.0), "np.arctan2 is not available"),
-    "three axes": (lambda: Model("t", "t").weights("W", np.zeros((2, 2, 2)), "m"),
-                   "the start of W has 3 axes; weights have at most two"),
+    "four axes": (lambda: Model("t", "t").weights("W", np.zeros((2, 2, 2, 1)), "m"),
+                  "the start of W has 4 axes; weights have at most three"),
+    "five axes": (lambda: model()[2][:, None, :, None, None], "symbols have at most 4"),
+    "shapes of lists": (lambda: model()[2].reshape(2, 2, 3) @ np.ones((3, 3, 4)),
+                        "is 2 x 2 x 3, array is 3 x 3 x 4"),
+    "sphere of a list": (lambda: (lambda m: m.sphere(m.weights("w", np.ones((2, 3, 2)), "m")))(
+        Model("t", "t")), "sphere() takes a vector, or a matrix of rows; w is 2 x 3 x 2"),
     "rows": (lambda: finite(np.ones((5, 3)), np.ones(4)), "have 5, 4 rows"),
     "negative probability": (lambda: finite(np.ones(2), probability=[1, -1]),
                              "probability of sample 1 of finite() is -1.0"),
@@ -200,8 +206,8 @@ MISTAKES = {
     "axes": (lambda: Model("t", "t").weights("w", np.zeros((2, 3)), "m", axes=["one"]),
              "w has 2 axes (2 x 3), and 1 names"),
     "text": (lambda: model()[2] * "three", "'three' is no number, array or symbol"),
-    "einsum": (lambda: np.einsum("ij,jk->ijk", model()[2], model()[2].T),
-               "the result must have up to two different indices"),
+    "einsum": (lambda: np.einsum("ij,jk->iij", model()[2], model()[2].T),
+               "the result must have up to 4 different indices"),
     "einsum's shapes": (lambda: np.einsum("ij,jk->ik", model()[2], model()[2]),
                         "the index j has the lengths 3 and 4"),
     "norm": (lambda: np.linalg.norm(model()[2], "nuc"),
@@ -347,6 +353,18 @@ def test_words_for_sequences_mean_what_their_formulas_say():
     for number, (value, (_, expected)) in enumerate(zip(found, pairs)):
         assert np.allclose(value, expected, rtol=1e-12, atol=1e-14), (number, value, expected)
         assert value.shape == np.shape(expected), number
+
+
+def test_masks_of_lists_of_matrices_are_those_of_each_matrix():
+    rng = np.random.default_rng(4)
+    A, B, C = (Symbol("weights", (), shape, "a") for shape in ((3, 2, 5), (3, 5, 4), (3, 2, 4)))
+    mask = C > 0
+    given = rng.normal(size=(3, 2, 4)) - 1
+    for place, arg in enumerate((A, B)):
+        whole = used_entries(A @ B, arg, place, mask)
+        each = [used_entries(A[h] @ B[h], arg[h], place, mask[h]) for h in range(3)]
+        found = evaluated([whole, *each], {id(C): given})
+        assert (found[0] == np.stack(found[1:])).all() and 0 < found[0].mean() < 1
 
 
 def test_a_categorical_law_counts_classes():

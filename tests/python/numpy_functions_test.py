@@ -10,9 +10,11 @@ from popflow.model import ModelError
 from popflow.model.symbols import Symbol, evaluated
 from popflow.model.symbols.functions import FUNCTIONS, METHODS, NO, TABLE, UFUNC_REDUCTIONS, UFUNCS
 
-DRAWS = 60  # of each function, from a seed of its own
-SHAPES = [(), (1,), (2,), (3,), (4,), (1, 1), (1, 3), (3, 1), (2, 3), (3, 2), (3, 3), (4, 3)]
-AXES = [None, None, 0, 1, -1, -2, 2, (0,), (0, 1), (1, 0), (-1,), (0, 0), ()]
+DRAWS = 80  # of each function, from a seed of its own
+SHAPES = [(), (1,), (2,), (3,), (4,), (1, 1), (1, 3), (3, 1), (2, 3), (3, 2), (3, 3), (4, 3),
+          (2, 3, 2), (2, 1, 3), (1, 3, 3), (3, 2, 2, 1)]
+AXES = [None, None, 0, 1, -1, -2, 2, (0,), (0, 1), (1, 0), (-1,), (0, 0), (),
+        (0, 2), (2, 1), -3]
 DROPPED = object()
 
 
@@ -36,7 +38,7 @@ class Draw:
         symbol = Symbol("weights", (), shape, f"a{len(self.kept)}", len(self.kept))
         self.known[id(symbol)] = numbers
         self.kept.append(symbol)
-        return (numbers > 0, symbol > 0) if kind == 3 else (numbers, symbol)
+        return (np.asarray(numbers > 0), symbol > 0) if kind == 3 else (numbers, symbol)
 
     def arrays(self):
         """Returns a list of arrays, most of them of shapes that fit."""
@@ -46,7 +48,10 @@ class Draw:
 
     def pair(self):
         a = self.array()
-        return a, self.array(self.one_of([a[0].shape, a[0].shape[::-1], a[0].shape[-1:], None]))
+        shape = a[0].shape
+        turned = (*shape[:-2], *shape[:-3:-1])  # with the last two axes transposed
+        return a, self.array(self.one_of([shape, shape[::-1], shape[-1:], turned, turned[-2:],
+                                          None]))
 
 
 def axis(d): return d.one_of([DROPPED, *AXES])
@@ -89,8 +94,10 @@ def averaged(d):
 def contracted(d):
     text = d.one_of(["ij,jk->ik", "ij,kj->ik", "ij,ij->", "ij->j", "ij->ji", "ij", "ji",
                      "ii->i", "ii", "i,j->ij", "i,i", "i,i->i", "ij,j", "j,ij->i", "ij,jk,k->i",
-                     "ij,ik->jk"])
-    lengths = {letter: int(d.random.integers(1, 4)) for letter in "ijk"}
+                     "ij,ik->jk", "ij,kjl->kil", "kij,kjl->kil", "kij,kjl->ilk", "kij,kj->ki",
+                     "kij,kji->k", "kij,ijk->", "kij,jl->li", "kij,jlm->klmi", "ij,jk,kl->il",
+                     "ijk->kji", "ij,k->kij", "iij,ij->j"])
+    lengths = {letter: int(d.random.integers(1, 4)) for letter in "ijklm"}
     parts = [d.array(tuple(lengths[letter] for letter in part), conditions=False)
              for part in text.split("->")[0].split(",")]
     return [text, *parts], {}
@@ -115,7 +122,7 @@ ARGUMENTS = {
     "take": lambda d: ([d.array(), places(d)], {
         "axis": axis(d), "mode": d.one_of([DROPPED, "raise", "clip", "wrap"])}),
     "transpose": one(axes=lambda d: d.one_of(
-        [DROPPED, None, (1, 0), (0, 1), (0,), (-1, 0), (0, 0)])),
+        [DROPPED, None, (1, 0), (0, 1), (0,), (-1, 0), (0, 0), (0, 2, 1), (2, 0, 1)])),
     "swapaxes": lambda d: ([d.array(), d.one_of([0, 1, -1, 2]), d.one_of([0, 1, -2])], {}),
     "moveaxis": lambda d: ([d.array(), d.one_of([0, 1, -1, 2, (0, 1)]),
                             d.one_of([0, 1, -2, (1, 0)])], {}),
@@ -178,7 +185,7 @@ def agrees(function, draw, args, kwargs):
     try:
         found = called(function, args, kwargs, 1)
     except ModelError as error:
-        allowed = ("at most two", "a condition", "conditions", "no numbers", "more numbers",
+        allowed = ("have at most 4", "a condition", "conditions", "no numbers", "more numbers",
                    "has ord =", "takes conditions",
                    *(["shapes do not fit"] if isinstance(expected, (bool, type(NotImplemented)))
                      else []))

@@ -83,9 +83,10 @@ class Model(Declarations):
                 axes: Sequence[str] = ()) -> Symbol:
         """Numbers that training moves, with their start: a part of the state."""
         self._new(name, meaning, "weights")
-        if not isinstance(start, Symbol) and np.ndim(start) > 2:
-            raise ModelError(f"the start of {name} has {np.ndim(start)} axes; weights have at most "
-                             "two: use one matrix for each entry of the other axes")
+        axes_of_start = start.ndim if isinstance(start, Symbol) else np.ndim(start)
+        if axes_of_start > 3:
+            raise ModelError(f"the start of {name} has {axes_of_start} axes; weights have at most "
+                             "three: use one array for each entry of the other axes")
         begin = as_symbol(start)
         if begin.op == "constant" and not np.isfinite(begin.value).all():
             place = [int(i) for i in np.argwhere(~np.isfinite(begin.value))[0]]
@@ -243,9 +244,11 @@ class Model(Declarations):
         """Keeps the norm of a vector of weights, or of each row of a matrix: weights move along the
         tangent, and sampled training and noise scale them back after each step."""
         field = self._field(weights, "sphere()")
-        if weights.ndim == 0:
-            raise ModelError(f"sphere() takes a vector, or a matrix of rows; {field.name} is a "
-                             "single number, which would not move")
+        if weights.ndim not in (1, 2):
+            what = "a single number, which would not move" if not weights.ndim else \
+                told(weights.shape)
+            raise ModelError(f"sphere() takes a vector, or a matrix of rows; {field.name} is "
+                             f"{what}")
         if self.rates:
             raise ModelError("the model has equations, and takes no sphere()")
 

@@ -257,9 +257,9 @@ class Parts:
             return [self.mixed(law)]
         own: list[Symbol] = []
         for shape in [a.shape[1:] for a in law.arrays] if law.kind == "finite" else [law.shape]:
-            if len(shape) > 2:
-                raise ModelError(f"a sample has an array of {len(shape)} axes; symbols have at "
-                                 "most two")
+            if len(shape) > 3:
+                raise ModelError(f"a sample has an array of {len(shape)} axes; samples have at "
+                                 "most three")
             own.append(Symbol("data", (), shape, f"data_{len(self.base)}", len(self.base)))
             if law.kind == "finite":
                 own[-1].samples = law.arrays[len(own) - 1]

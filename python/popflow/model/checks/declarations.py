@@ -71,7 +71,8 @@ class Declarations(Parts):
             return tuple(axes)
         if len(shape) == 1:
             return (f"{name}_index",)
-        return tuple(f"{name}_{end}" for end in ("row", "column")[:len(shape)])
+        ends = ("list", "matrix", "row", "column")
+        return tuple(f"{name}_{end}" for end in ends[len(ends) - len(shape):])
 
     def _field(self, weights: Any, what: str) -> Row:
         field = next((one for one in self.fields if one.symbol is weights), None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..symbols import Symbol, as_symbol, evaluate, in_order, taken, where
-from .rules import along_last, spread, times
+from .rules import along_last, as_matrices, spread, times
 
 # Operations between the samples of a batch. "batch sum" adds an array over the samples; "contract"
 # adds the products a[i, n] b[j, n] over n and the samples; "rows added" adds rows with the same
@@ -176,20 +176,19 @@ def scattered(g: Symbol, places: np.ndarray, shape: tuple[int, ...]) -> Symbol:
 def product_adjoints(node: Symbol, g: Symbol, of_samples: dict[int, bool]
                      ) -> list[Callable[[], Any]]:
     a, b = node.args
-    # Matrices of which the node is the product.
-    left = a if a.ndim == 2 else a.reshape(1, -1)
-    right = b if b.ndim == 2 else b.reshape(-1, 1)
-    outer = g.reshape(left.shape[0], right.shape[1])
+    left, right = as_matrices(a, b)
+    outer = g.reshape(*left.shape[:-1], right.shape[-1])
 
     def of_left() -> Symbol:
         if of_samples[id(node)] and not of_samples[id(a)]:
             return Symbol("contract", (outer, right), left.shape, "contracted").reshape(a.shape)
-        return times(outer, right.T).reshape(a.shape)
+        return times(outer, right.mT).reshape(a.shape)
 
     def of_right() -> Symbol:
         if of_samples[id(node)] and not of_samples[id(b)]:
-            return Symbol("contract", (left.T, outer.T), right.shape, "contracted").reshape(b.shape)
-        return times(left.T, outer).reshape(b.shape)
+            return Symbol("contract", (left.mT, outer.mT), right.shape, "contracted").reshape(
+                b.shape)
+        return times(left.mT, outer).reshape(b.shape)
 
     return [of_left, of_right]
 

@@ -266,13 +266,12 @@ def used_entries(node: Symbol, arg: Symbol, place: int, mask: Symbol) -> Symbol:
     if op in ("sum", "max", "logsumexp"):
         return along_last(mask, arg.shape)
     if op == "matmul":
-        rows, columns = ((1,) * (2 - node.args[0].ndim) + node.args[0].shape)[0], \
-            (node.args[1].shape + (1,))[1]
-        whole = mask.reshape(rows, columns)
-        lines = any_of(whole if place == 0 else whole.T)
+        left, right = as_matrices(*node.args)
+        whole = mask.reshape(*left.shape[:-1], right.shape[-1])
+        lines = any_of(whole if place == 0 else whole.mT)
         if place == 0:
-            return along_last(lines, (rows, node.args[0].shape[-1])).reshape(arg.shape)
-        return broadcast(lines.reshape(1, -1), (arg.shape[0], columns)).reshape(arg.shape)
+            return along_last(lines, left.shape).reshape(arg.shape)
+        return along_last(lines, right.mT.shape).mT.reshape(arg.shape)
     return mask if arg.shape == mask.shape and op != "rows" else any_of(mask.reshape(-1))
 
 
@@ -298,16 +297,22 @@ def along_last(symbol: Symbol, shape: tuple[int, ...]) -> Symbol:
     """Repeats the entries of a symbol along the last axis of a shape."""
     if not symbol.shape:
         return taken(symbol, np.zeros(shape, dtype=int), symbol.label)
-    return broadcast(symbol.reshape(-1, 1), shape)
+    return broadcast(symbol.reshape(*symbol.shape, 1), shape)
 
 
 def spread(symbol: Symbol, shape: tuple[int, ...]) -> Symbol:
     return symbol if symbol.shape == shape else taken(symbol, np.zeros(shape, dtype=int), "spread")
 
 
+def as_matrices(a: Symbol, b: Symbol) -> tuple[Symbol, Symbol]:
+    """The arguments of a product, with vectors as matrices of one row or column."""
+    return (a if a.ndim > 1 else a.reshape(1, -1)), (b if b.ndim > 1 else b.reshape(-1, 1))
+
+
 def times(a: Symbol, b: Symbol) -> Symbol:
-    """A product; entry by entry if the inner length is 1."""
-    if a.shape[1] == 1:
-        shape = (a.shape[0], b.shape[1])
+    """A product of matrices, or of two lists of matrices; entry by entry if the inner length is
+    1."""
+    if a.shape[-1] == 1:
+        shape = (*a.shape[:-1], b.shape[-1])
         return binary("*", broadcast(a, shape), broadcast(b, shape))
     return product(a, b)

@@ -36,15 +36,16 @@ class Lowering:
         self.kept.append(symbol)
 
     def matrix(self, entries: Any, shape: Sequence[int]) -> Any:
-        """A column of row-major entries as a matrix."""
+        """A column of row-major entries as a matrix; more than two axes have a row for each entry
+        of all but the last."""
         ca = self.ca
-        if len(shape) == 2:
-            return ca.reshape(entries, shape[1], shape[0]).T
+        if len(shape) > 1:
+            return ca.reshape(entries, shape[-1], entries.numel() // shape[-1]).T
         return entries
 
     def column(self, matrix: Any, shape: Sequence[int]) -> Any:
         """The entries of a matrix, row-major."""
-        return self.ca.vec(matrix.T) if len(shape) == 2 else matrix
+        return self.ca.vec(matrix.T) if len(shape) > 1 else matrix
 
     def entries(self, symbol: Symbol, use: str = "values") -> Any:
         """Row-major entries of a symbol for a use, see Rules."""
@@ -69,6 +70,11 @@ class Lowering:
         if op == "join":
             parts = [self.column(arg, one.shape) for arg, one in zip(args, node.args)]
             return self.matrix(ca.vertcat(*parts), node.shape)
+        if op == "matmul" and node.ndim == 3:
+            m, k = node.shape[1], node.args[1].shape[1]
+            return ca.vertcat(*[ca.mtimes(args[0][h * m:(h + 1) * m, :],
+                                          args[1][h * k:(h + 1) * k, :])
+                                for h in range(len(node))])
         if op == "matmul":
             left = args[0].T if node.args[0].ndim == 1 else args[0]
             found = ca.mtimes(left, args[1])
@@ -78,11 +84,13 @@ class Lowering:
             at = ca.horzcat(*[index == row for row in range(len(node.args[0]))])
             return self.matrix(ca.vec(ca.mtimes(at, args[0]).T), node.shape)
         if op == "sum":
-            return ca.sum2(args[0]) if node.args[0].ndim == 2 else ca.sum1(args[0])
+            return self.matrix(ca.sum2(args[0]), node.shape) if node.args[0].ndim > 1 else \
+                ca.sum1(args[0])
         if op == "max":
-            return self.largest(args[0], node)
+            return self.matrix(self.largest(args[0], node), node.shape)
         if op == "top":
-            return self.constant_while_differentiated(self.largest(args[0], node))
+            return self.matrix(self.constant_while_differentiated(self.largest(args[0], node)),
+                               node.shape)
         if op == "normal mean":
             return self.normal_mean(args[0], node.value)
         if op == "where":

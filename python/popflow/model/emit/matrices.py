@@ -55,6 +55,26 @@ class Step:
     read: list[Symbol] = field(default_factory=list)
 
 
+@dataclass
+class Operand:
+    """A list of matrices in the array of a symbol: the text of its pointer, and the strides of a
+    matrix, a row and a column."""
+
+    source: Symbol
+    pointer: str
+    strides: tuple[int, ...]
+    is_sampled: bool
+
+    def at(self, count: int) -> str:
+        """The pointer to matrix h of a list of `count`."""
+        if count == 1 or self.strides[0] == 0:
+            return self.pointer
+        return f"{self.pointer} + h * {self.strides[0]}" + " * packs" * self.is_sampled
+
+
+# Statements of a function: compilers take far longer for one long function than for several short
+# ones.
+STEPS_OF_PART = 6
 # Arguments of printed functions, except those of a batch of samples.
 SHARED = ("p", "x", "l", "t", "v")
 
@@ -111,14 +131,16 @@ class Batch:
         strides = strides_of(places, shape)
         if strides is None:
             return f"{self.constant(places, 'std::uint32_t')}[{e}]"
-        offset, row, column = strides
-        width = shape[-1] if shape else 1
-        if len(shape) == 2 and row != column * width:
-            parts = [f"{row} * ({e} / {width})" if row else "",
-                     f"{column} * ({e} % {width})" if column else ""]
-        else:
-            parts = [f"{column} * {e}" if column not in (0, 1) else e if column else ""]
-        found = " + ".join(part for part in [*parts, str(offset) if offset else ""] if part)
+        offset, along = strides
+        parts: list[str] = []
+        inner = 1  # entries that a step along the axis passes
+        for number, (length, stride) in reversed(list(enumerate(merged(shape, along)))):
+            at = f"{e} / {inner}" if inner > 1 else e
+            at = f"{at} % {length}" if number else at
+            if stride:
+                parts.insert(0, at if stride == 1 and at == e else f"{stride} * ({at})")
+            inner *= length
+        found = " + ".join([*parts, *([str(offset)] if offset else [])])
         return f"({found})" if found else "0"
 
     def constant(self, values: np.ndarray, kind: str = "double") -> str:
@@ -276,54 +298,63 @@ class Batch:
             self.step(copy, self.loop(node.size, lines, name, value, True), read, True)
         return self.copies[id(node)]
 
-    def strided(self, node: Symbol, shape: tuple[int, int]) -> tuple[Symbol, str, int, int]:
-        """Pointer and strides of a matrix: source, pointer, of a row, of a column."""
+    def strided(self, node: Symbol, shape: tuple[int, int, int]) -> Operand:
+        """A list of matrices as an operand of a product."""
         source, places = self.source(node)
-        strides = (0, shape[1], 1) if places is None else strides_of(places.reshape(shape), shape)
+        standard = (shape[1] * shape[2], shape[2], 1)
+        strides = (0, standard) if places is None else strides_of(places, shape)
         if strides is None:
             if id(node) not in self.stored:
                 self.computed(node)
-            return node, self.stored[id(node)], shape[1], 1
-        offset, row, column = strides
-        at = self.pointer(source)
-        packs = " * packs" if self.sampled[id(source)] else ""
-        return source, f"{at} + {offset}{packs}" if offset else at, row, column
+            return Operand(node, self.stored[id(node)], standard, self.sampled[id(node)])
+        offset, along = strides
+        at, packs = self.pointer(source), " * packs" if self.sampled[id(source)] else ""
+        return Operand(source, f"{at} + {offset}{packs}" if offset else at, along,
+                       self.sampled[id(source)])
+
+    def in_rows(self, node: Symbol, shape: tuple[int, int, int]) -> Operand:
+        """A list of matrices, each of which has its entries in order, for each sample."""
+        source, places = self.source(node)
+        _, rows, columns = shape
+        strides = (0, (rows * columns, columns, 1)) if places is None else strides_of(places, shape)
+        if strides is None or not self.sampled[id(source)] or \
+                (rows > 1 and strides[1][1] != columns) or (columns > 1 and strides[1][2] != 1):
+            copy = self.rows(node)
+            return Operand(copy, self.pointer(copy), (rows * columns, columns, 1), True)
+        return self.strided(node, shape)
 
     def multiplied(self, node: Symbol) -> None:
         a, b = node.args
-        m, k = a.shape if a.ndim == 2 else (1, a.shape[0])
-        n = b.shape[1] if b.ndim == 2 else 1
+        count, m, k, n = sizes_of_product(node)
+        each = f"for (std::size_t h = 0; h < {count}; ++h) " if count > 1 else ""
         of_a, of_b = self.sampled[id(a)], self.sampled[id(b)]
+        packs = " * packs" if of_a or of_b else ""
+        one = (self.in_rows if of_a and not of_b else self.strided)(a, (count, m, k))
+        other = (self.in_rows if of_b and not of_a else self.strided)(b, (count, k, n))
+        name = self.store(node)
+        out = f"{name} + h * {m * n}{packs}" if count > 1 else name
+        (_, ra, ca), (_, rb, cb) = one.strides, other.strides
+        pa, pb = one.at(count), other.at(count)
         if of_a and of_b:
-            (sa, pa, ra, ca), (sb, pb, rb, cb) = self.strided(a, (m, k)), self.strided(b, (k, n))
-            name = self.store(node)
-            self.step(node, f"matrices::multiply_samples({m}, {k}, {n}, packs, {pa}, {ra}, {ca}, "
-                      f"{pb}, {rb}, {cb}, {name});", [sa, sb], True)
+            text = (f"matrices::multiply_samples({m}, {k}, {n}, packs, {pa}, {ra}, {ca}, "
+                    f"{pb}, {rb}, {cb}, {out});")
         elif of_b:
-            sa, pa, ra, ca = self.strided(a, (m, k))
-            right = self.rows(b)
-            name = self.store(node)
-            self.step(node, f"matrices::multiply({m}, {k}, {n} * packs, {{{pa}, {ra}, {ca}}}, "
-                      f"{self.pointer(right)}, {name});", [sa, right], True)
+            text = f"matrices::multiply({m}, {k}, {n} * packs, {{{pa}, {ra}, {ca}}}, {pb}, {out});"
         elif of_a:
-            left = self.rows(a)
-            sb, pb, rb, cb = self.strided(b, (k, n))
-            name = self.store(node)
-            self.step(node, f"for (std::size_t i = 0; i < {m}; ++i) matrices::multiply({n}, {k}, "
-                      f"packs, {{{pb}, {cb}, {rb}}}, {self.pointer(left)} + i * {k} * packs, "
-                      f"{name} + i * {n} * packs);", [left, sb], True)
+            text = (f"for (std::size_t i = 0; i < {m}; ++i) matrices::multiply({n}, {k}, "
+                    f"packs, {{{pb}, {cb}, {rb}}}, {pa} + i * {k} * packs, "
+                    f"{out} + i * {n} * packs);")
         else:
-            (sa, pa, ra, ca), (sb, pb, rb, cb) = self.strided(a, (m, k)), self.strided(b, (k, n))
-            packs = -(-n // 16)
-            self.space[1] = max(self.space[1], packs * (k + m))
-            name = self.store(node)
-            self.step(node, f"matrices::multiply_shared({m}, {k}, {n}, {{{pa}, {ra}, {ca}}}, "
-                      f"{{{pb}, {rb}, {cb}}}, space, {name});", [sa, sb], True)
+            self.space[1] = max(self.space[1], -(-n // 16) * (k + m))
+            text = (f"matrices::multiply_shared({m}, {k}, {n}, {{{pa}, {ra}, {ca}}}, "
+                    f"{{{pb}, {rb}, {cb}}}, space, {out});")
+        self.step(node, each + text, [one.source, other.source], of_a or of_b)
 
     def contracted(self, node: Symbol) -> None:
-        m, k = node.shape
-        length = node.args[0].shape[1]
-        a, b = self.rows(node.args[0]), self.rows(node.args[1])
+        count, m, k = (1, *node.shape)[-3:]
+        length = node.args[0].shape[-1]
+        a, b = self.in_rows(node.args[0], (count, m, length)), \
+            self.in_rows(node.args[1], (count, k, length))
         row, column = k, 1
         if m > k:  # the longer side lies along the packs
             a, b, m, k, row, column = b, a, k, m, 1, k
@@ -331,9 +362,11 @@ class Batch:
         self.space[0] = max(self.space[0], packs * length * 16)
         self.space[1] = max(self.space[1], packs * m)
         name = self.store(node)
-        self.step(node, f"matrices::contract({m}, {k}, {length} * packs * kLanes, "
-                  f"{self.pointer(a)}, {self.pointer(b)}, space, {name}, {row}, {column});",
-                  [a, b], True)
+        each = f"for (std::size_t h = 0; h < {count}; ++h) " if count > 1 else ""
+        out = f"{name} + h * {m * k}" if count > 1 else name
+        self.step(node, f"{each}matrices::contract({m}, {k}, {length} * packs * kLanes, "
+                  f"{a.at(count)}, {b.at(count)}, space, {out}, {row}, {column});",
+                  [a.source, b.source], True)
 
     # ---- Rows at places that are data.
 
@@ -408,40 +441,47 @@ class Batch:
         last = {id(symbol): place for place, step in enumerate(self.steps)
                 for symbol in [step.made, *step.read]}
         in_packs, shared = Room(), Room()
-        lines: list[str] = []
-        declared: set[str] = set()
+        declared: dict[str, str] = {}
         for place, step in enumerate(self.steps):
             name = self.stored.get(id(step.made))
             if name is not None and name not in declared:
-                declared.add(name)
                 if self.sampled[id(step.made)]:
                     begin = in_packs.take(id(step.made), step.made.size)
-                    lines.append(f"N* const {name} = rows + {begin} * packs;")
+                    declared[name] = f"N* const {name} = rows + {begin} * packs;"
                 else:
                     begin = shared.take(id(step.made), -(-step.made.size // 16))
-                    lines.append(f"double* const {name} = "
-                                 f"reinterpret_cast<double*>(shared + {begin});")
-            lines.append(step.text)
+                    declared[name] = (f"double* const {name} = "
+                                      f"reinterpret_cast<double*>(shared + {begin});")
             for symbol in [step.made, *step.read]:
                 if last[id(symbol)] == place:
                     in_packs.give(id(symbol))
                     shared.give(id(symbol))
         self.row_count, self.shared_count = in_packs.size, shared.size
-        given = ("const double* p, const double* x, const Packs* s, const Packs* q, "
-                 "std::size_t packs, Packs* w, double* out, double* loss" if of_samples else
-                 ", ".join(f"const double* {one}" for one in SHARED) + ", Packs* w, double* out")
-        arguments = ", ".join(f"[[maybe_unused]] {one}" for one in given.split(", "))
+        arrays = ([f"N* const rows = shared + {max(shared.size, 1)};",
+                   f"[[maybe_unused]] N* const space = rows + {in_packs.size} * packs;"]
+                  if of_samples else
+                  [f"[[maybe_unused]] N* const space = shared + {max(shared.size, 1)};"])
+        given = ({"p": "const double*", "x": "const double*", "s": "const Packs*",
+                  "q": "const Packs*",
+                  "packs": "std::size_t", "out": "double*", "loss": "double*"} if of_samples else
+                 {**dict.fromkeys(SHARED, "const double*"), "out": "double*"})
+        typed = "".join(f", [[maybe_unused]] {kind} {one}" for one, kind in given.items())
+        text, calls = "", ""
+        for number, first in enumerate(range(0, len(self.steps), STEPS_OF_PART)):
+            steps = self.steps[first:first + STEPS_OF_PART]
+            names = {self.stored[id(one)]: None for step in steps
+                     for one in [step.made, *step.read] if id(one) in self.stored}
+            lines = ["using N = Packs;", "[[maybe_unused]] N* const shared = w;", *arrays,
+                     *(declared[name] for name in names), *(step.text for step in steps)]
+            text += (f"    struct Part{number} {{\n      template <class Packs>\n"
+                     f"      static POPFLOW_MATH_INLINE void compute(Packs* w{typed}) {{\n"
+                     + "".join(f"        {line}\n" for line in lines) + "      }\n    };\n")
+            calls += f"      matrices::apart<Part{number}>(w, {', '.join(given)});\n"
         return (f"  struct {name_of_struct} {{\n" + "".join(self.constants)
                 + f"    static constexpr std::size_t each = {self.each}, beside = {self.beside};\n"
-                "    template <class Packs>\n"
-                f"    static POPFLOW_MATH_INLINE void compute({arguments}) {{\n"
-                "      using N = Packs;\n"
-                "      [[maybe_unused]] N* const shared = w;\n"
-                + (f"      N* const rows = shared + {max(shared.size, 1)};\n"
-                   f"      [[maybe_unused]] N* const space = rows + {in_packs.size} * packs;\n"
-                   if of_samples else
-                   f"      [[maybe_unused]] N* const space = shared + {max(shared.size, 1)};\n")
-                + "".join(f"      {line}\n" for line in lines) + "    }\n  };\n")
+                + text + "    template <class Packs>\n"
+                f"    static POPFLOW_MATH_INLINE void compute(Packs* w{typed}) {{\n"
+                + calls + "    }\n  };\n")
 
     @property
     def each(self) -> int:
@@ -480,15 +520,33 @@ class Room:
         self.begin.pop(key, None)
 
 
-def strides_of(places: np.ndarray, shape: Sequence[int]) -> tuple[int, int, int] | None:
-    """Offset and strides of rows and columns, if places have such; a vector is a single row."""
-    grid = np.asarray(places).reshape(tuple(shape) if len(shape) == 2 else (1, -1))
-    offset = int(grid[0, 0])
-    row = int(grid[1, 0]) - offset if grid.shape[0] > 1 else 0
-    column = int(grid[0, 1]) - offset if grid.shape[1] > 1 else 0
-    i, j = np.indices(grid.shape)
-    if min(row, column) < 0 or not np.array_equal(grid, offset + row * i + column * j):
-        return None
-    if len(shape) == 2 and grid.shape[0] == 1:
-        row = column * grid.shape[1]
-    return offset, row, column
+def sizes_of_product(node: Symbol) -> tuple[int, int, int, int]:
+    """Number of matrices, rows, inner length and columns of a product."""
+    a, b = node.args
+    return (len(a) if a.ndim == 3 else 1, a.shape[-2] if a.ndim > 1 else 1, a.shape[-1],
+            b.shape[-1] if b.ndim > 1 else 1)
+
+
+def strides_of(places: np.ndarray, shape: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:
+    """Offset of an array's places and their strides along its axes, if they have such."""
+    grid = np.asarray(places).reshape(shape)
+    offset = int(grid.flat[0])
+    ends = [grid[(0,) * axis + (1,)].flat[0] if length > 1 else offset
+            for axis, length in enumerate(shape)]
+    strides = tuple(int(end) - offset for end in ends)
+    expected = np.full(shape, offset)
+    for axis, stride in enumerate(strides):
+        expected += stride * np.arange(shape[axis]).reshape([-1] + [1] * (len(shape) - axis - 1))
+    return (offset, strides) if min(strides, default=0) >= 0 and np.array_equal(grid, expected) \
+        else None
+
+
+def merged(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
+    """Lengths and strides of axes, with neighbours that are walked as one axis merged."""
+    found: list[tuple[int, int]] = []
+    for length, stride in zip(shape, strides):
+        if found and found[-1][1] == stride * length:
+            found[-1] = (found[-1][0] * length, stride)
+        elif length > 1:
+            found.append((length, stride))
+    return found

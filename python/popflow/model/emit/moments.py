@@ -194,10 +194,10 @@ class Moments:
             rows = of[0].reshape(-1, of[0].shape[-1])
             return array_of([self.total(row, label) for row in rows], node.shape)
         if op == "matmul":
-            left = of[0] if of[0].ndim == 2 else of[0].reshape(1, -1)
-            right = of[1] if of[1].ndim == 2 else of[1].reshape(-1, 1)
+            lefts = of[0].reshape(-1, *((1,) + of[0].shape)[-2:])
+            rights = of[1].reshape(-1, *(of[1].shape + (1,) * (of[1].ndim == 1))[-2:])
             found = [self.total([self.multiplied(a, b, label) for a, b in zip(row, column)], label)
-                     for row in left for column in right.T]
+                     for left, right in zip(lefts, rights) for row in left for column in right.T]
             return array_of(found, node.shape)
         if op == "logsumexp":
             raise refusal(node, f"log-sum-exp of {node.args[0].label}",

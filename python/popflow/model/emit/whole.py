@@ -17,7 +17,7 @@ from ..parts import Parts
 from ..symbols import Symbol, as_symbol, taken
 from .generating import Generator
 from .lowering import Lowering
-from .matrices import Batch, Room
+from .matrices import Batch, Room, sizes_of_product
 from .moments import Formula, Moments, array_of
 from .printing import Printer
 
@@ -36,13 +36,15 @@ class Whole(Batch):
         self.step(node, f"{node.value}({self.pointer(inputs)}, {name});", [inputs], False)
 
     def multiplied(self, node: Symbol) -> None:
-        a, b = node.args
-        m, k = a.shape if a.ndim == 2 else (1, a.shape[0])
-        n = b.shape[1] if b.ndim == 2 else 1
-        (sa, pa, ra, ca), (sb, pb, rb, cb) = self.strided(a, (m, k)), self.strided(b, (k, n))
+        count, m, k, n = sizes_of_product(node)
+        one = self.strided(node.args[0], (count, m, k))
+        other = self.strided(node.args[1], (count, k, n))
+        (_, ra, ca), (_, rb, cb) = one.strides, other.strides
         name = self.store(node)
-        self.step(node, f"dense::multiply({m}, {k}, {n}, {{{pa}, {ra}, {ca}}}, "
-                  f"{{{pb}, {rb}, {cb}}}, {name});", [sa, sb], False)
+        each, out = (f"for (std::size_t h = 0; h < {count}; ++h) ", f"{name} + h * {m * n}") \
+            if count > 1 else ("", name)
+        self.step(node, f"{each}dense::multiply({m}, {k}, {n}, {{{one.at(count)}, {ra}, {ca}}}, "
+                  f"{{{other.at(count)}, {rb}, {cb}}}, {out});", [one.source, other.source], False)
 
     def whole(self, name: str, arguments: str) -> str:
         """The function, after its steps were made."""

@@ -1,4 +1,4 @@
-"""Symbols of a model: arrays of up to two axes whose numbers are not known yet.
+"""Symbols of a model: arrays whose numbers are not known yet.
 
 A symbol remembers how it was computed. NumPy's operators and functions work on symbols; what they
 return is a symbol, too. Nothing here needs CasADi: a model whose plug-in is in the cache is found

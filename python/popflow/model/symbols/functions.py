@@ -19,6 +19,7 @@ from ..errors import ModelError
 from .symbol import (
     FUNCTIONS,
     METHODS,
+    MOST_AXES,
     UFUNC_REDUCTIONS,
     UFUNCS,
     Symbol,
@@ -170,7 +171,9 @@ def multiplied(a: Any, axis: Any, keepdims: Any) -> Symbol:
     if len(along) == symbol.ndim:
         parts = list(symbol.ravel())
     elif along:
-        parts = list(symbol if along == {0} else symbol.T)
+        others = [one for one in range(symbol.ndim) if one not in along]
+        parts = list(symbol.transpose([*sorted(along), *others]).reshape(
+            [-1] + [symbol.shape[one] for one in others]))
     found = functools.reduce(operator.mul, parts)
     return cast(Symbol, found.reshape(shape))
 
@@ -190,9 +193,10 @@ def cumulative_sum(a: Any, axis: Any) -> Symbol:
     np.cumsum(np.zeros(symbol.shape), axis)  # checks the axis
     if axis is None or symbol.ndim <= 1:
         return product(as_symbol(np.tri(symbol.size)), symbol.ravel())
-    if axis % 2 == 1:
-        return cumulative_sum(symbol.T, 0).T
-    return product(as_symbol(np.tri(symbol.shape[0])), symbol)
+    front = moves(np.moveaxis)(symbol, axis, 0)
+    count = len(front)
+    found = product(as_symbol(np.tri(count)), front.reshape(count, -1)).reshape(front.shape)
+    return moves(np.moveaxis)(found, 0, axis)
 
 
 def differences(a: Any, n: Any, axis: Any) -> Symbol:
@@ -212,7 +216,9 @@ def average(a: Any, axis: Any, weights: Any, keepdims: Any) -> Symbol:
     w = as_symbol(weights)
     np.average(np.zeros(symbol.shape), axis, np.ones(w.shape))  # checks the shapes
     if w.shape != symbol.shape:  # a vector along an axis
-        w = broadcast(w.reshape(-1, 1) if symbol.ndim == 2 and axis % 2 == 0 else w, symbol.shape)
+        shape = [1] * symbol.ndim
+        shape[axis] = -1
+        w = broadcast(w.reshape(shape), symbol.shape)
     return reduced("sum", symbol * w, axis, keepdims) / reduced("sum", w, axis, keepdims)
 
 
@@ -232,8 +238,8 @@ def norm(x: Any, ord: Any, axis: Any, keepdims: Any) -> Symbol:
     size = unary("abs", symbol)
     if len(axes) == 2:
         lines = reduced("sum", size, axes[0] if abs(ord) == 1 else axes[1], True)
-        found = reduced("max", lines) if ord > 0 else minimum_of(lines, None, False)
-        return found.reshape((1,) * symbol.ndim) if keepdims else found
+        return reduced("max", lines, axes, keepdims) if ord > 0 else \
+            minimum_of(lines, axes, keepdims)
     if ord == np.inf:
         return reduced("max", size, axis, keepdims)
     if ord == -np.inf:
@@ -249,7 +255,7 @@ MOST_IN_EINSUM = 1_000_000  # products
 
 
 def einsum(subscripts: Any, *operands: Any) -> Symbol:
-    """np.einsum with subscripts in a text; the result has up to two axes."""
+    """np.einsum with subscripts in a text."""
     symbols = [as_symbol(one) for one in operands]
     given, arrow, out = str(subscripts).replace(" ", "").partition("->")
     if not isinstance(subscripts, str) or not (given + out).replace(",", "").isalpha():
@@ -273,12 +279,12 @@ def einsum(subscripts: Any, *operands: Any) -> Symbol:
             if sizes.setdefault(letter, size) != size:
                 raise ModelError(f"np.einsum('{subscripts}'): the index {letter} has the lengths "
                                  f"{sizes[letter]} and {size}")
-    if len(out) > 2 or len(set(out)) < len(out) or any(one not in sizes for one in out):
-        raise ModelError(f"np.einsum('{subscripts}'): the result must have up to two different "
-                         "indices of the arrays")
-    if len(parts) == 2 and all(len(part) == 2 for part in parts) and len(sizes) == 3 and \
-            parts[0][1] == parts[1][0] and out == parts[0][0] + parts[1][1]:
-        return product(*symbols)
+    if len(out) > MOST_AXES or len(set(out)) < len(out) or any(one not in sizes for one in out):
+        raise ModelError(f"np.einsum('{subscripts}'): the result must have up to {MOST_AXES} "
+                         "different indices of the arrays")
+    if len(parts) == 2 and all(len(set(part)) == len(part) for part in parts) and any(
+            one in parts[1] and one not in out for one in parts[0]):
+        return product_of_two(parts, symbols, out, sizes)
     letters = list(out) + [one for one in sizes if one not in out]
     lengths = [sizes[one] for one in letters]
     if np.prod(lengths) > MOST_IN_EINSUM:
@@ -298,18 +304,58 @@ def einsum(subscripts: Any, *operands: Any) -> Symbol:
     return cast(Symbol, reduced("sum", found.reshape(rows, -1), 1).reshape(shape))
 
 
+def product_of_two(parts: list[str], symbols: list[Symbol], out: str, sizes: dict[str, int]
+                   ) -> Symbol:
+    """An einsum of two arrays that share indices which the result lacks, as a product."""
+    for place, other in ((0, 1), (1, 0)):  # indices of one array that the result lacks
+        lonely = [one for one in parts[place] if one not in out and one not in parts[other]]
+        if lonely:
+            symbols[place] = numbers(reduced("sum", symbols[place], tuple(
+                parts[place].index(one) for one in lonely)))
+            parts[place] = "".join(one for one in parts[place] if one not in lonely)
+    left, right = parts
+    batch = [one for one in left if one in right and one in out]
+    inner = [one for one in left if one in right and one not in out]
+    rows, columns = ([one for one in part if one in out and one not in batch] for part in parts)
+
+    def arranged(place: int, *groups: list[str]) -> Symbol:
+        order = [parts[place].index(one) for group in groups for one in group]
+        return cast(Symbol, symbols[place].transpose(order).reshape(
+            [int(np.prod([sizes[one] for one in group], dtype=int)) for group in groups if group]))
+
+    first, second = arranged(0, batch, rows, inner), arranged(1, batch, inner, columns)
+    if batch and not rows:
+        first = first[:, None, :]
+    if batch and not columns:
+        second = second[:, :, None]
+    found = product(first, second)
+    made = [*batch, *rows, *columns]
+    return cast(Symbol, found.reshape([sizes[one] for one in made]).transpose(
+        [made.index(one) for one in out]))
+
+
 # ---- Products.
 
 
 def dot(a: Any, b: Any) -> Symbol:
     one, other = as_symbol(a), as_symbol(b)
-    return product(one, other) if one.shape and other.shape else binary("*", one, other)
+    if not one.shape or not other.shape:
+        return binary("*", one, other)
+    if max(one.ndim, other.ndim) < 3 or one.shape[-1] != other.shape[max(other.ndim - 2, 0)]:
+        return product(one, other)
+    if other.ndim > 2:
+        along = moves(np.moveaxis)(other, -2, 0)
+        found = product(one.reshape(-1, one.shape[-1]), along.reshape(len(along), -1))
+        return cast(Symbol, found.reshape(*one.shape[:-1], *along.shape[1:]))
+    return product(one, other)
 
 
 def inner(a: Any, b: Any) -> Symbol:
     one, other = as_symbol(a), as_symbol(b)
     if not one.shape or not other.shape or one.shape[-1] == other.shape[-1]:
-        return dot(one, other.T) if one.ndim == 2 or other.ndim < 2 else dot(other, one)
+        if one.ndim and other.ndim > 1 and one.ndim + other.ndim > 3:
+            return dot(one, other.mT)
+        return dot(one, other) if other.ndim < 2 else dot(other, one)
     raise ModelError(f"np.inner({one.label}, {other.label}): the last axes of {told(one.shape)} "
                      f"and {told(other.shape)} differ")
 
@@ -457,7 +503,7 @@ TABLE: dict[str, Callable[..., Any]] = {
                                              filled_like(x, 0.0)),
     "where": lambda condition, x, y, /: where(condition, x, y),
     "trace": lambda a, offset=0, axis1=0, axis2=1, dtype=NO, out=NO:
-        reduced("sum", moves(np.diagonal)(a, offset, axis1, axis2)),
+        reduced("sum", moves(np.diagonal)(a, offset, axis1, axis2), -1),
     "diagonal": lambda a, offset=0, axis1=0, axis2=1: moves(np.diagonal)(a, offset, axis1, axis2),
     "diag": lambda v, k=0: moves(np.diag, True)(v, k),
     "tril": lambda m, k=0: moves(np.tril, True)(m, k),

@@ -6,13 +6,14 @@ import functools
 import hashlib
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import ModelError
 
 LONGEST_LABEL = 60
+MOST_AXES = 4
 CONDITIONS = ("<", "<=", ">", ">=", "==", "!=", "and", "or")
 # Operations whose result is a condition if all arguments are conditions.
 PASSING = ("take", "join", "max", "maximum", "minimum", "abs")
@@ -49,9 +50,9 @@ class Symbol:
         self.is_condition: bool = op in CONDITIONS or (
             bool(parts) and all(arg.is_condition for arg in parts))
         self._digest: bytes | None = None
-        if len(self.shape) > 2:
-            raise ModelError(f"{self.label} has {len(self.shape)} axes; symbols have at most two: "
-                             "use one matrix for each entry of the other axes")
+        if len(self.shape) > MOST_AXES:
+            raise ModelError(f"{self.label} has {len(self.shape)} axes; symbols have at most "
+                             f"{MOST_AXES}: use a list of arrays for the other axes")
 
     # ---- Attributes of NumPy's arrays.
 
@@ -67,11 +68,16 @@ class Symbol:
     def T(self) -> Symbol:
         return taken(self, np.arange(self.size).reshape(self.shape).T, f"{enclosed(self)}.T")
 
+    @property
+    def mT(self) -> Symbol:
+        """Transposes the last two axes, as in NumPy 2."""
+        return cast(Symbol, self.swapaxes(-1, -2))
+
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
             return functools.partial(METHODS[name], self)
         raise AttributeError(f"{self.label} has no attribute {name}; symbols of models have T, "
-                             f"ndim, shape, size and the methods {', '.join(sorted(METHODS))}")
+                             f"mT, ndim, shape, size and the methods {', '.join(sorted(METHODS))}")
 
     def __len__(self) -> int:
         if not self.shape:
@@ -88,10 +94,11 @@ class Symbol:
                 raise ModelError(f"{label}: which entries a condition selects is known only when "
                                  "the model runs; use np.where(condition, a, b)")
             what = f"{enclosed(self)}[{key.label}]: the index"
-            if key.shape and self.ndim == 2:
-                return chosen_rows(self, key, what)
-            if key.shape and self.ndim == 1:
-                return chosen_rows(self.reshape(-1, 1), key, what).reshape(key.shape)
+            if key.shape or self.ndim > 2:
+                rows = self.reshape(len(self), -1)
+                found = chosen_rows(rows, key, what) if key.shape else \
+                    at_place(key, len(self), what) @ rows
+                return cast(Symbol, found.reshape(*key.shape, *self.shape[1:]))
             return at_place(key, len(self), what) @ self
         try:
             places = np.arange(self.size).reshape(self.shape)[key]
@@ -380,7 +387,7 @@ def logical(op: str, sign: str, a: Any, b: Any) -> Symbol:
 
 def product(a: Symbol, b: Symbol) -> Symbol:
     label = f"{enclosed(a)} @ {enclosed(b)}"
-    if not a.shape or not b.shape or a.shape[-1] != b.shape[0]:
+    if not a.shape or not b.shape or a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
         raise ModelError(f"shapes do not fit in {label}: {a.label} is {told(a.shape)}, "
                          f"{b.label} is {told(b.shape)}"
                          + ("; use * for scalars" if not a.shape or not b.shape else ""))
@@ -390,7 +397,31 @@ def product(a: Symbol, b: Symbol) -> Symbol:
     if b.ndim == 1 and a.op == "matmul" and a.ndim == 2:  # (A B) x costs more than A (B x)
         vector = product(a.args[1], b)
         return Symbol("matmul", (a.args[0], vector), a.args[0].shape[:-1], label)
+    if a.ndim > 2 or b.ndim > 2:
+        return batched_product(a, b, label)
     return Symbol("matmul", (a, b), (*a.shape[:-1], *b.shape[1:]), label)
+
+
+def batched_product(a: Symbol, b: Symbol, label: str) -> Symbol:
+    """A product over leading axes, as one of two lists of matrices, or of two matrices."""
+    if b.ndim <= 2:  # all rows at once
+        return cast(Symbol, product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1],
+                                                                           *b.shape[1:]))
+    if a.ndim == 1:
+        return product(b.mT, a)
+    try:
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ModelError(f"shapes do not fit in {label}: {a.label} is {told(a.shape)}, {b.label} "
+                         f"is {told(b.shape)}") from None
+    count = int(np.prod(lead, dtype=int))
+    parts = [broadcast(one, (*lead, *one.shape[-2:])).reshape(
+        *((count,) if count > 1 else ()), *one.shape[-2:]) for one in (a, b)]
+    rows, columns = a.shape[-2], b.shape[-1]
+    if count == 1:
+        return cast(Symbol, product(*parts).reshape(*lead, rows, columns))
+    found = Symbol("matmul", parts, (count, rows, columns), label)
+    return cast(Symbol, found.reshape(*lead, rows, columns))
 
 
 def where(condition: Any, yes: Any, no: Any) -> Symbol:
@@ -422,8 +453,10 @@ def reduced(op: str, of: Any, axis: Any = None, keepdims: Any = False) -> Symbol
     if len(along) == symbol.ndim:
         found = Symbol(op, (symbol.reshape(symbol.size),), (), label)
     else:
-        rows = symbol if along == {1} else symbol.T
-        found = Symbol(op, (rows,), rows.shape[:1], label)
+        others = [one for one in range(symbol.ndim) if one not in along]
+        rows = symbol.transpose([*others, *sorted(along)]).reshape(
+            [symbol.shape[one] for one in others] + [-1])
+        found = Symbol(op, (rows,), rows.shape[:-1], label)
     return found.reshape(shape)
 
 
