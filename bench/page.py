@@ -51,7 +51,8 @@ def peer_lines():
 
 
 def part_lines(name):
-    yield "| what | measured | wanted |\n| --- | --- | --- |\n"
+    columns = parts.COLUMNS.get(name, ("what", "measured", "wanted"))
+    yield f"| {' | '.join(columns)} |\n| --- | --- | --- |\n"
     result = measure.stored(name)
     if result is None:
         yield "| not measured | | |\n"

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import measure
+import scaling
 import shares
 
 
@@ -314,5 +315,9 @@ PARTS = {"shares": (shares.measure_shares, shares.share_lines),
          "programs": (measure_programs, program_lines),
          "sweeps": (measure_sweeps, sweep_lines),
          "threads": (measure_threads, threads_lines),
+         "scaling": (scaling.measure_scaling, scaling.scaling_lines),
          "models": (measure_models, model_lines),
          "building": (measure_building, building_lines)}
+
+# Columns of tables that have others than those of most parts.
+COLUMNS = {"scaling": ("work, size that grows", "measured", "one run stops at")}
