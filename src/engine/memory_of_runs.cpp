@@ -1,5 +1,8 @@
 #include "engine/memory_of_runs.hpp"
 
+#include <algorithm>
+
+#include "flow/inner_steps.hpp"
 #include "noise/samples.hpp"
 #include "steppers/flow_methods.hpp"
 
@@ -17,6 +20,20 @@ double samples_of(const System& system, const ModePlan& mode) {
              : 0;
 }
 
+/// Number of states for records within the steps of a method.
+double states_of_records(const FlowMethod& method, double size) {
+  constexpr double kRecord = 1;
+  if (method.steps != StepRule::adaptive) return 0;  // steps end at each save time
+  // A second stepper, a record and the start of a partial step.
+  if (method.needs_jacobian) return method.states(size);
+  const FlowMethod& inner = flow_method("verner8");
+  // The dense output of lower orders serves every step.
+  if (method.order > 0 && method.order < inner.order) return method.dense_output_states + kRecord;
+  // The dense output of the method, and that of InnerSteps, which serve its longest steps.
+  const double own = method.make_dense_output == nullptr ? 0 : method.dense_output_states;
+  return own + inner.states(size) + inner.dense_output_states + kRecord;
+}
+
 }  // namespace
 
 double numbers_of_states(const System& system, const ModePlan& mode, std::size_t runs) {
@@ -26,10 +43,13 @@ double numbers_of_states(const System& system, const ModePlan& mode, std::size_t
   if (flow == nullptr) return kNoisy * size * static_cast<double>(runs);
   const Capability<Switching> switching = system.capabilities().switching;
   const double regime = switching ? static_cast<double>(switching->first_regime().size()) : 0;
-  // Locating passages needs dense output.
-  const double between =
-      system.shape().passages.empty() ? 0 : flow->driver.method->dense_output_states;
-  return size * (flow->driver.method->states(size) + between) + 2 * regime;
+  // Locating passages needs dense output, and records within steps need it or further steps.
+  const FlowMethod& method = *flow->driver.method;
+  const bool recorded =
+      !system.capabilities().proximal && system.shape().state_size() <= kLargestExtended;
+  const double passed = system.shape().passages.empty() ? 0 : method.dense_output_states;
+  const double between = std::max(passed, recorded ? states_of_records(method, size) : 0);
+  return size * (method.states(size) + between) + 2 * regime;
 }
 
 double numbers_of_runs(const System& system, const ModePlan& mode, std::size_t runs) {

@@ -30,9 +30,6 @@ namespace popflow {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Largest state with dense output, which needs memory for three more states. In larger states
-// events, which are few, are located by shorter steps, and a step ends at each target.
-constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
 // Number of steps after which a stepper whose memory is not in checkpoints is restarted.
 constexpr std::int64_t kStepsBetweenRestarts = 64;
 
@@ -72,8 +69,8 @@ struct FlowDriver::Internals {
   bool near_end = false;   ///< whether the length of a step depended on the end
   /// Whether the step that is ready has dense output for records; empty until asked.
   std::optional<bool> has_record = {};
-  // Compute states at targets, for methods without dense output. `inner` is for those of variable
-  // order.
+  // Compute states at targets in steps without dense output: `inner` for explicit methods, `aside`
+  // for the others.
   std::unique_ptr<Stepper> aside = {};
   std::optional<InnerSteps> inner = {};
 };
@@ -330,7 +327,7 @@ void FlowDriver::record(double target) {
   } else {
     const double t = now();
     const bool jumps = in_->control.jumps;
-    if (stepper.variable_order() && !in_->inner)
+    if (!options_.method->needs_jacobian && !in_->inner)
       in_->inner.emplace(in_->rhs, in_->tolerance, workers_);
     if (!in_->inner || !in_->inner->take(x_, t, h, jumps, part, in_->between)) {
       // Another stepper, because a trial step would change what the first one remembers.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "steppers/flow_methods.hpp"
 
@@ -46,7 +47,9 @@ bool InnerSteps::take(const State& x, double t, double h, bool jumps, double par
   }
   // `out` is free until the state is written to it.
   out.resize(x.size());
-  if (!extended_) extended_ = stepper_->extend_record(x_, t + control_.at.t, h_, x_new_, out);
+  // At this tolerance the dense output is used even if it exceeds some tolerances.
+  if (!std::exchange(extended_, true))
+    stepper_->extend_record(x_, t + control_.at.t, h_, x_new_, out);
   stepper_->record(x_, h_, x_new_, (to - control_.at.t) / h_, out);
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "flow/step_control.hpp"
@@ -10,8 +11,13 @@
 
 namespace popflow {
 
-/// States to be recorded within a step, for a method whose own short steps may err by far more than
-/// the tolerance (Bulirsch-Stoer: a short step has a low order, and an unreliable error estimate).
+/// Largest state with dense output, which needs memory for three more states. In larger states
+/// events, which are few, are located by shorter steps, and a step ends at each target.
+constexpr std::size_t kLargestExtended = std::size_t{1} << 22;
+
+/// States to be recorded within a step whose dense output may err by far more than the tolerance,
+/// or of a method whose own short steps may (Bulirsch-Stoer: a short step has a low order, and an
+/// unreliable error estimate).
 /// They come from the dense output of small verner8 steps through the step, at a hundredth
 /// of the tolerance. The small steps depend on the step alone, so that a record has the same bits
 /// for any number of other records.

@@ -17,15 +17,20 @@ namespace popflow {
 ///   slopes before each of them (those of kDenseStages, then those of earlier extra stages)
 /// - kDenseWeights: for each slope, coefficients of the powers of 2 part - 1; the weight is their
 ///   sum times part
+/// - kLargestDefect, if the step's error estimate does not bound the error within the step: largest
+///   defect in the middle of the step, times its length, in units of the tolerance. The defect is
+///   the difference between the polynomial's slope and the right-hand side at its state
 template <class Method>
 class StagesOutput : public DenseOutput {
  public:
   explicit StagesOutput(Workers& workers) : workers_(workers) {}
 
-  bool prepare(const Step& step, const Slope& slope, const Tolerance& /*tolerance*/,
+  bool prepare(const Step& step, const Slope& slope, const Tolerance& tolerance,
                State& scratch) override {
     [&]<std::size_t... I>(std::index_sequence<I...>) { (add_stage<I>(step, slope, scratch), ...); }
     (std::make_index_sequence<kExtra>{});
+    if constexpr (requires { Method::kLargestDefect; })
+      return defect(step, slope, tolerance, scratch) <= Method::kLargestDefect;
     return true;
   }
 
@@ -57,6 +62,27 @@ class StagesOutput : public DenseOutput {
     slope(scratch, extra_[stage], step.t + Method::kExtraPlaces[stage] * step.h);
   }
 
+  /// Defect in the middle of the step; NaN if it is not finite.
+  double defect(const Step& step, const Slope& slope, const Tolerance& tolerance, State& scratch) {
+    constexpr double kMiddle = 0.5;
+    at(step, kMiddle, scratch);
+    check_.resize(step.x.size());
+    slope(scratch, check_, step.t + kMiddle * step.h);
+    std::array<double, kAll> by = {};
+    // In the middle, 2 part - 1 is 0: the weights' derivatives have two terms.
+    for (std::size_t i = 0; i < kAll; ++i)
+      by[i] = step.h * (Method::kDenseWeights[i][0] + Method::kDenseWeights[i][1]);
+    StepError norm{tolerance, step.x, step.x_new};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto op = [by, h = step.h](double& error, double right, auto... slopes) {
+        error = (... + (by[I] * slopes)) - h * right;
+      };
+      ThreadedAlgebra(workers_).each(std::tie(norm, check_, slope_of<I>(step)..., op));
+    }
+    (std::make_index_sequence<kAll>{});
+    return norm.value;
+  }
+
   template <std::size_t i>
   [[nodiscard]] const State& slope_of(const Step& step) const {
     if constexpr (i >= kOfMethod)
@@ -81,6 +107,7 @@ class StagesOutput : public DenseOutput {
 
   Workers& workers_;
   std::array<State, kExtra> extra_;  ///< slopes of the extra stages
+  State check_;                      ///< right-hand side at the polynomial's state
 };
 
 }  // namespace popflow
