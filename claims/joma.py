@@ -127,12 +127,12 @@ def with_steps(attention: str) -> list[Number]:
 @claim(11, JOMA, "The correlation between the logits and those of theorem 1 stays near 1 under "
        "SGD with cross-entropy",
        experiments=["joma-figure2-sgd", "joma-joint-correlation"],
-       forms=("10 draws", "24 draws"))
+       forms=("10 draws", "96 draws"))
 def correlation(long: bool) -> list[Number]:
     """Figure 2: 2000 steps of 0.1 with softmax attention, here on batches of 20 contexts of 100
     tokens, for several draws of problem and start. The least correlation over time, averaged over
     runs, must be at least 0.95, so that nine tenths of the variance over tokens are explained."""
-    draws = 24 if long else 10
+    draws = 96 if long else 10
     found: list[Number] = []
 
     def least(where: str, **options: Any) -> None:

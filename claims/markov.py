@@ -312,12 +312,12 @@ def others(where: str, chain: dict[str, float]) -> Number:
        "if p + q > 1",
        experiments=["markov-small-start-correlated", "markov-small-start-alternating",
                     "markov-high-energy"],
-       forms=("1000 starts", "6000 starts"))
+       forms=("1000 starts", "24000 starts"))
 def initialisation(long: bool) -> list[Number]:
     """Starts e, w (and b, where it is free) are normal with standard deviation sigma; 0.02 is usual
     for transformers. For p + q < 1 they must end in a global minimum with high probability, for p +
     q > 1 in a local one. "High" means 99%. Undecided starts count as failures."""
-    count = 6000 if long else 1000
+    count = 24000 if long else 1000
     draw = np.random.default_rng(19)
     found: list[Number] = []
     for sigma in (0.02, 0.1, 0.3, 1.0):
@@ -502,7 +502,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 @claim(40, MARKOV, "Starts with w < 0 and an energy above the saddle's end in a global minimum: "
        "a guideline for initialisation",
-       forms=("100 starts, batches of 8 with 32 symbols",
+       forms=("400 starts, batches of 8 with 32 symbols",
               "400 starts, batches of 16 with 256 symbols"))
 def guideline(long: bool) -> list[Number]:
     """The paper's advice is tested as advice: starts are drawn as it says and trained on batches of
@@ -512,7 +512,7 @@ def guideline(long: bool) -> list[Number]:
     saddle's. The advice works where at least 95% of the starts end in a global minimum, by the
     interval of the share; undecided runs count as failures. The share for starts without the
     advice, normal with spread 0.02, is shown beside it."""
-    count, batch = (400, (16, 256)) if long else (100, (8, 32))
+    count, batch = 400, (16, 256) if long else (8, 32)
     draw = np.random.default_rng(40)
     near = np.array([[0.5], [-1.0]]) + draw.normal(0, 0.02, (2, count))
     w = draw.uniform(-1.5, -0.2, count)

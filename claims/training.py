@@ -93,11 +93,11 @@ def momentum_is_a_larger_rate(long: bool) -> list[Number]:
     """Momentum and plain SGD run for an equal number of steps from one start, to time 8 of the
     larger rate. Without noise (full batches, the discrete rules), the largest difference of loss,
     slope and prob_0to1 over time is measured relative to the range of each. It must be at most
-    0.05. With noise there are batches of 16 with 32 symbols and 400 runs of each rule; the short
+    0.05. With noise there are batches of 16 with 32 symbols and 1600 runs of each rule; the short
     form has 60 runs at the middle rate alone. The means must agree within 5% of their range by a
     test (1: agree, 0: differ; 0.5 ± 1: undecided). The standard deviation of the slope at the end
     must agree within 5% too, with its interval."""
-    runs = 400 if long else 60
+    runs = 1600 if long else 60
     found: list[Number] = []
     for rate in EFFECTIVE:
         steps = round(TIME / rate)
