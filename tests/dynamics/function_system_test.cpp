@@ -273,6 +273,15 @@ TEST_CASE("Each pass has a random order, which does not depend on the size of re
   CHECK(other != all);
 }
 
+TEST_CASE("Passes may leave out the last samples of their order", "[fast]") {
+  constexpr std::size_t kSamples = 7, kVisited = 6;
+  std::vector<std::size_t> all(3 * kSamples), some(3 * kVisited);
+  visit_in_passes({3, Purpose::samples, 2}, kSamples, all);
+  visit_in_passes({3, Purpose::samples, 2}, kSamples, some, kSamples - kVisited);
+  for (std::size_t i = 0; i < some.size(); ++i)
+    CHECK(some[i] == all[i / kVisited * kSamples + i % kVisited]);
+}
+
 TEST_CASE(
     "A system may have one state for the flow and another for noise, with the same observables",
     "[fast]") {
