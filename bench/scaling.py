@@ -5,8 +5,8 @@
     bench/scaling.py FILE.png            draws the figure from the stored results
 
 Each kind of work starts at its default size and grows by half a decade. It ends, after three sizes, when
-the next size would take longer than BUDGET seconds of processor time or more than MOST_MEMORY bytes. Processor time depends little
-on the load of the machine; the time of waiting does not count.
+the next size would take longer than BUDGET seconds of processor time or more than MOST_MEMORY bytes.
+Processor time depends little on the load of the machine; the time of waiting does not count.
 """
 
 import math
@@ -153,23 +153,31 @@ def scaling_lines(results):
 
 
 def draw(path):
+    """Draws time and memory against the size: flows on the left, noisy runs on the right."""
     import matplotlib  # noqa: PLC0415
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt  # noqa: PLC0415
     results = measure.stored("scaling")["found"]
+    noisy = [title for title in results if "SDE" in title or "SGD" in title]
+    columns = {"flows": [title for title in results if title not in noisy], "1000 steps of SDE and SGD": noisy}
     with matplotlib.rc_context({"font.size": 8}):
-        figure, axes = plt.subplots(1, 2, figsize=(9, 5.4))
-        colours = plt.get_cmap("tab20").colors
-        for i, (title, found) in enumerate(results.items()):
-            ratio = [size / found["sizes"][0] for size in found["sizes"]]
-            style = {"marker": "os^v"[i % 4], "markersize": 3, "linewidth": 1, "color": colours[i % 20]}
-            axes[0].plot(ratio, found["seconds"], label=title.replace("`", ""), **style)
-            axes[1].plot(ratio, [size / 1e6 for size in found["bytes"]], **style)
-        axes[0].set(xscale="log", yscale="log", xlabel="size / smallest size", ylabel="processor time (s)")
-        axes[1].set(xscale="log", yscale="log", xlabel="size / smallest size", ylabel="peak memory (MB)")
-        figure.subplots_adjust(left=0.07, right=0.98, top=0.98, bottom=0.34, wspace=0.2)
-        figure.legend(loc="lower center", ncol=3, fontsize=8)
-        figure.savefig(path, dpi=110)
+        figure, grid = plt.subplots(2, 2, figsize=(9, 6.6), sharex="col", sharey="row", layout="constrained")
+        for (heading, titles), (above, below) in zip(columns.items(), grid.T):
+            for i, title in enumerate(titles):
+                found = results[title]
+                style = {"marker": "os^vD<>"[i % 7], "markersize": 4, "linewidth": 1.2, "color": f"C{i}"}
+                label = title.replace("`", "").replace(", 1000 steps", "")
+                above.plot(found["sizes"], found["seconds"], label=label, **style)
+                below.plot(found["sizes"], [size / 1e6 for size in found["bytes"]], **style)
+            above.set(xscale="log", yscale="log", title=heading)
+            below.set(xscale="log", yscale="log", xlabel="size, as the legend names it")
+            below.legend(*above.get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, -0.2),
+                         ncol=2, frameon=False)
+        grid[0, 0].set_ylabel("processor time (s)")
+        grid[1, 0].set_ylabel("peak memory (MB)")
+        grid[1, 0].set_yticks([20, 50, 100, 200], labels=["20", "50", "100", "200"])
+        grid[1, 0].tick_params(axis="y", which="minor", labelleft=False)
+        figure.savefig(path, dpi=100)
 
 
 if __name__ == "__main__":

@@ -139,13 +139,16 @@ def draw_rows(axes, panel):
     places = np.cumsum(heights) - heights / 2
     for height, of in zip(places, panel.rows.values()):
         shifts = np.linspace(-0.3, 0.3, len(of)) if len(of) > 1 else [0]
+        if absent := [one for one in of if math.isnan(middle(one))]:
+            cases = f" ({len(absent)} of {len(of)})" if len(of) > 1 else ""
+            axes.annotate(f"not a number{cases}", (0.99, height), ha="right", va="center",
+                          xycoords=("axes fraction", "data"), color=VERDICTS[absent[0].holds()][0],
+                          fontsize=8)
         for shift, one in zip(shifts, of):
             colour, shape, _ = VERDICTS[one.holds()]
             left, right = one.interval()
             at = middle(one)
             if math.isnan(at):
-                axes.annotate("not a number", (0.99, height + shift), ha="right", va="center",
-                              xycoords=("axes fraction", "data"), color=colour, fontsize=8)
                 continue
             axes.plot(np.clip([left, right], low, high), [height + shift] * 2, color=colour,
                       linewidth=1.5)
@@ -165,7 +168,7 @@ def draw_rows(axes, panel):
 
 def heights_of(label, of):
     """Returns the height of a row, relative to that of one line and one number."""
-    return max(1, 0.75 * len(lines_of(label, LABEL)), 1.25 if len(of) > 3 else 1)
+    return max(1, 0.95 * len(lines_of(label, LABEL)), 1.25 if len(of) > 3 else 1)
 
 
 def middle(number):
@@ -366,6 +369,8 @@ def main():
         small(number).save(figures.picture(number, small=True), optimize=True)
     numbers = [int(word) for word in sys.argv[1:]] or \
         [number for number in sorted(CLAIMS) if number not in figures.SHOWN]
+    if others := [number for number in numbers if number in figures.SHOWN]:
+        sys.exit(f"another script draws the claims {others}: draw_claims.py or draw_kept_claims.py")
     with matplotlib.rc_context({"font.size": 9}):
         for number in numbers:
             if results.load(number):
