@@ -263,11 +263,13 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
   }
   numbers.paths = [&](std::size_t observable) {
     std::vector<const Paths*> paths;
+    paths.reserve(rungs.size());
     for (const RungPaths& rung : rungs) paths.push_back(&rung.observables[observable]);
     return paths;
   };
   numbers.first_times = [&](std::size_t happening) {
     std::vector<FirstTimes> times;
+    times.reserve(rungs.size());
     for (const RungPaths& rung : rungs) times.push_back(rung.happenings[happening]);
     return times;
   };

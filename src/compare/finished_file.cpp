@@ -20,6 +20,7 @@ std::string words_of(const RungModel& model) {
 /// Returns the names of the observables that each file records.
 std::vector<std::vector<std::string>> recorded_by(const std::vector<FinishedFile>& files) {
   std::vector<std::vector<std::string>> names;
+  names.reserve(files.size());
   for (const FinishedFile& file : files)
     names.push_back(
         text::split_words(DataFile(file.path).text_attribute("", "observables").value_or("")));

@@ -81,6 +81,7 @@ void require_same_axes(const SweptRung& first, const SweptRung& other) {
 /// Returns a warning about shared random numbers, which cells with the same seed have.
 std::string shared_numbers(const std::vector<SweptRung>& rungs) {
   std::vector<RungOptions> all;
+  all.reserve(rungs.size());
   for (const SweptRung& rung : rungs) all.push_back(rung.options());
   return shared_numbers_warning(all, [&](std::size_t i, std::size_t j) {
     const Parameters &a = all[i].config.options, &b = all[j].config.options;

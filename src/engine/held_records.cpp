@@ -10,6 +10,9 @@ constexpr std::size_t kMany = std::size_t{1} << 16;
 constexpr std::size_t kMostHeld = std::size_t{1} << 18;
 /// Longest time between writes while the run takes steps.
 constexpr std::chrono::milliseconds kLongest{100};
+/// Short steps from one look at the clock to the next: a look costs as much as a small system's
+/// step.
+constexpr int kMostSteps = 16;
 
 }  // namespace
 
@@ -71,6 +74,15 @@ void HeldRecords::write_piece(const std::string& variable, Piece& piece) {
 void HeldRecords::write_if_due() {
   if (!count_) return;
   if (bytes_ >= kMostHeld || std::chrono::steady_clock::now() - written_ >= kLongest) write();
+}
+
+void HeldRecords::write_between_steps() {
+  if (!count_ || ++steps_ < stride_) return;
+  steps_ = 0;
+  const auto now = std::chrono::steady_clock::now();
+  stride_ = now - looked_ > kLongest / kMostSteps ? 1 : kMostSteps;
+  looked_ = now;
+  if (now - written_ >= kLongest) write();
 }
 
 void HeldRecords::write() {

@@ -41,6 +41,8 @@ class HeldRecords {
 
   /// Writes everything held if there is much, or if the last write is a tenth of a second ago.
   void write_if_due();
+  /// The same between two steps. Looks at the clock once in several short steps.
+  void write_between_steps();
   /// Writes everything held; the count last.
   void write();
 
@@ -63,6 +65,9 @@ class HeldRecords {
   std::optional<Count> count_;
   std::size_t bytes_ = 0;
   std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point looked_ = written_;  ///< time of the last look
+  int stride_ = 1,
+      steps_ = 0;  ///< steps from one look at the clock to the next, and since the last
 };
 
 }  // namespace popflow

@@ -42,7 +42,7 @@ class Recorder final : public TrajectorySink {
   void finish(const Outcome& outcome, const Driver& driver) override;
   /// Writes the held records if they are due. Called between steps, so that records reach the file
   /// even if the next save is far away.
-  void write_if_due() { held_.write_if_due(); }
+  void write_between_steps() { held_.write_between_steps(); }
   /// Writes the held records, before an exception ends the run.
   void write_held() { held_.write(); }
 

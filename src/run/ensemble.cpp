@@ -91,7 +91,7 @@ class EnsembleComputer final : public RunComputer {
   DriverHooks hooks_of(std::size_t run, Recorder& recorder) const {
     DriverHooks hooks;
     hooks.interrupted = [this, &recorder] {
-      recorder.write_if_due();
+      recorder.write_between_steps();
       return exchange_.stopped();
     };
     hooks.on_step = of_.progress.of(of_.first_run + run, of_.experiment.plan.schedule().back());
