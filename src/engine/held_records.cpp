@@ -76,8 +76,7 @@ void HeldRecords::write_if_due() {
   if (bytes_ >= kMostHeld || std::chrono::steady_clock::now() - written_ >= kLongest) write();
 }
 
-void HeldRecords::write_between_steps() {
-  if (!count_ || ++steps_ < stride_) return;
+void HeldRecords::look_at_clock() {
   steps_ = 0;
   const auto now = std::chrono::steady_clock::now();
   stride_ = now - looked_ > kLongest / kMostSteps ? 1 : kMostSteps;

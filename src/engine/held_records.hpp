@@ -42,7 +42,9 @@ class HeldRecords {
   /// Writes everything held if there is much, or if the last write is a tenth of a second ago.
   void write_if_due();
   /// The same between two steps. Looks at the clock once in several short steps.
-  void write_between_steps();
+  void write_between_steps() {
+    if (count_ && ++steps_ >= stride_) look_at_clock();
+  }
   /// Writes everything held; the count last.
   void write();
 
@@ -59,6 +61,7 @@ class HeldRecords {
   template <class Number>
   void hold_numbers(const std::string& variable, std::size_t first, std::span<const Number> values);
   void write_piece(const std::string& variable, Piece& piece);
+  void look_at_clock();
 
   TrajectoryGroup file_;
   std::map<std::string, Piece> pieces_;  ///< a piece without numbers holds nothing
