@@ -286,6 +286,16 @@ def test_an_argument_that_is_not_supported_is_refused_by_its_name(name):
             call(*args, **{argument: wrong})
 
 
+@pytest.mark.parametrize("axes, shape", [
+    ((1,), (2,)), ((0, 2), (3, 4)), ((2, 0), (4, 3)), ((-1, 1), (4, 2))])
+def test_weights_of_an_average_have_the_shape_of_its_axes(axes, shape):
+    draw = Draw(2)
+    weights = draw.array(shape, conditions=False)
+    both = agrees(np.average, draw, [draw.array((3, 2, 4), conditions=False)],
+                  {"axis": axes, "weights": weights})
+    assert both or np.__version__ < "2"  # which refuses them
+
+
 def test_arguments_of_ufuncs_are_refused_by_their_names():
     draw = Draw(1)
     a, symbol = draw.array((3,), conditions=False)

@@ -215,9 +215,10 @@ def average(a: Any, axis: Any, weights: Any, keepdims: Any) -> Symbol:
         return mean(symbol, axis, keepdims)
     w = as_symbol(weights)
     np.average(np.zeros(symbol.shape), axis, np.ones(w.shape))  # checks the shapes
-    if w.shape != symbol.shape:  # a vector along an axis
-        shape = [1] * symbol.ndim
-        shape[axis] = -1
+    if w.shape != symbol.shape:  # along one axis, or (NumPy 2) some axes in their order
+        axes = [one % symbol.ndim for one in (axis if isinstance(axis, tuple) else (axis,))]
+        w = w.transpose(tuple(np.argsort(axes).tolist()))
+        shape = [size if i in axes else 1 for i, size in enumerate(symbol.shape)]
         w = broadcast(w.reshape(shape), symbol.shape)
     return reduced("sum", symbol * w, axis, keepdims) / reduced("sum", w, axis, keepdims)
 
