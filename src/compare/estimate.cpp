@@ -9,6 +9,7 @@
 #include "plugin/loaded.hpp"
 #include "statistics/distributions.hpp"
 #include "statistics/numbers.hpp"
+#include "training/weight_average.hpp"
 
 namespace popflow {
 
@@ -28,7 +29,7 @@ EstimateErrors population_errors(const SystemInfo& system, const RungNumbers& ru
   for (const ObservableInfo& info : system.observables) {
     std::string name = info.name;
     // The average's loss is an estimate from the same samples.
-    const std::string averaged = "_averaged";
+    const std::string averaged = kAveraged;
     const bool of_average = name.ends_with(averaged);
     if (of_average) name.resize(name.size() - averaged.size());
     name += kStandardError + (of_average ? averaged : "");

@@ -41,7 +41,8 @@ class HeldRecords {
 
   /// Writes everything held if there is much, or if the last write is a tenth of a second ago.
   void write_if_due();
-  /// The same between two steps. Looks at the clock once in several short steps.
+  /// Writes everything held, between two steps, if the last write is a tenth of a second ago. Looks
+  /// at the clock once in several short steps.
   void write_between_steps() {
     if (count_ && ++steps_ >= stride_) look_at_clock();
   }

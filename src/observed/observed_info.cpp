@@ -90,6 +90,15 @@ Observation observation_of(const Parameters& options) {
   return what;
 }
 
+namespace {
+
+/// Adds what the training rule records.
+SystemInfo with_rule(const SystemInfo& system, const Observation& what) {
+  return what.averages ? with_averages(system) : system;
+}
+
+}  // namespace
+
 SystemInfo with_sharpness(SystemInfo system, const Observation& what) {
   if (!what.sharpness) return system;
   if (is_among(kSharpness, names_of_observables(system)))
@@ -155,12 +164,12 @@ SystemInfo observed_info(const SystemInfo& system, const Observation& what) {
 }
 
 SystemInfo recorded_info(const SystemInfo& system, const Observation& what) {
-  return observed_info(what.averages ? with_averages(system) : system, what);
+  return observed_info(with_rule(system, what), what);
 }
 
 void require_observed(const Parameters& options, const SystemInfo& alone) {
   const Observation what = observation_of(options);
-  const SystemInfo system = with_sharpness(what.averages ? with_averages(alone) : alone, what);
+  const SystemInfo system = with_sharpness(with_rule(alone, what), what);
   const auto check = [&](const char* option, const auto& read) {
     if (options.find(option) == nullptr || !options.has(option)) return;
     try {

@@ -33,7 +33,8 @@ SystemInfo with_observables(SystemInfo system, const std::vector<std::string>& n
 /// Description of the system with the recorded observables. Throws UsageError for unknown names.
 SystemInfo observed_info(const SystemInfo& system, const Observation& what);
 
-/// The same for a system without its training rule: adds what the rule records.
+/// Returns observed_info() of a system that does not have its training rule yet: adds what the rule
+/// records.
 SystemInfo recorded_info(const SystemInfo& system, const Observation& what);
 
 /// Throws an error for observables and conditions that the system does not have: UsageError, or

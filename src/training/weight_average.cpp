@@ -30,7 +30,7 @@ SystemInfo with_averages(SystemInfo system) {
     return field;
   });
   add_averages(system.observables, system.name, [](ObservableInfo observable) {
-    observable.name += "_averaged";
+    observable.name += kAveraged;
     observable.symbol = observable.name;
     return observable;
   });

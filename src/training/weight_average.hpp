@@ -9,6 +9,8 @@ namespace popflow {
 
 /// Prefix of fields, and of blocks of the state, that hold the average.
 inline constexpr const char* kAverageOf = "A_";
+/// Suffix of observables at the average.
+inline constexpr const char* kAveraged = "_averaged";
 
 /// Exponential average a of the weights x (--average A): each step ends with a += (1 - A) (x - a).
 /// The average's flow is da/dt = ln(1/A)/eta (x - a). A step of length h of an SDE, or of SVAG,

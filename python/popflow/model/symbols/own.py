@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, cast
 
 import numpy as np
 
 from ..errors import ModelError
 from .functions import checked
-from .symbol import Symbol, as_symbol, at_place, chosen_rows, reduced, told, unary
+from .symbol import Symbol, as_symbol, at_place, chosen_rows, counted, reduced, told, unary
 from .symbol import where as where_symbol
 
 LOWEST = -1e300  # stands for minus infinity, of which formulas have no derivatives
@@ -118,13 +117,7 @@ def normalised(x: Symbol, function: str, scale: Any, shift: Any, epsilon: float)
 def causal(length: int) -> Symbol:
     """Mask of causal attention, `length` x `length`: row i is true up to column i. Use it as
     softmax(scores, where=causal(length))."""
-    try:
-        count = operator.index(length)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise ModelError(f"causal: the length is {length}; it must be a whole number above 0")
-    return as_symbol(np.tri(count, dtype=bool))
+    return as_symbol(np.tri(counted(length, "causal: the length"), dtype=bool))
 
 
 def embed(table: Any, tokens: Any) -> Symbol:

@@ -511,13 +511,18 @@ def chosen_rows(table: Symbol, index: Symbol, what: str) -> Symbol:
                   f"{enclosed(table)}[{index.label}]")
 
 
-def one_hot(index: Any, classes: int) -> Symbol:
-    """Vector that is 1 at a whole number's place, and 0 elsewhere; a row for each entry of an
-    index."""
+def counted(number: Any, what: str) -> int:
+    """Returns a whole number above 0, or refuses the number, which messages call `what`."""
     try:
-        count = operator.index(classes)
+        count = operator.index(number)
     except TypeError:
         count = 0
     if count < 1:
-        raise ModelError(f"one_hot: classes is {classes}; it must be a whole number above 0")
-    return at_place(as_symbol(index), count, "one_hot: the index")
+        raise ModelError(f"{what} is {number}; it must be a whole number above 0")
+    return count
+
+
+def one_hot(index: Any, classes: int) -> Symbol:
+    """Vector that is 1 at a whole number's place, and 0 elsewhere; a row for each entry of an
+    index."""
+    return at_place(as_symbol(index), counted(classes, "one_hot: classes"), "one_hot: the index")
