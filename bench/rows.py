@@ -45,6 +45,20 @@ def diffrax(script):
     return Peer("diffrax", script, "flow")
 
 
+def heyoka(work):
+    return Peer("heyoka", "markov_heyoka.py", work)
+
+
+def curves(script):
+    """Compares 201 records with diffrax's dense output (SaveAt), which keeps one observable."""
+    return Peer("diffrax", script, "curves")
+
+
+def recorded(words):
+    """Returns the command with 201 records, the default, in place of the ends alone."""
+    return words.replace("--saves 2 ", "--saves 201 ")
+
+
 def by_entry(script):
     """Compares diffrax and popflow with popflow's default error norm: every entry within tolerance."""
     return Peer("diffrax, each entry", script, "flow-by-entry")
@@ -103,6 +117,15 @@ ROWS = [
     Row("markov-flows", "`markov`, 65 536 flows to t = 50 into a file",
         "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         + RMS, [Peer("diffrax", "markov.py", "flows")], 10),
+    Row("markov-taylor", "the same flows by `verner8`",
+        "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
+        f"--method verner8 {RMS}", [heyoka("flows")], 1.5),
+    Row("markov-taylor-precise", "the same with relative tolerance 1e-12",
+        "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-12 --atol 1e-14 --t-end 50 "
+        f"--method verner8 {RMS}", [heyoka("flows")], 1.2),
+    Row("markov-curves", "`markov`, 4096 flows to t = 50 with 201 records",
+        "sweep markov --over e0=0.02:2:64 --over w0=-2:1:64 --rtol 1e-8 --atol 1e-10 --t-end 50 "
+        f"--record series {RMS}", [curves("markov.py"), heyoka("curves")], 1),
     Row("markov-model", "the same flow written as a model in Python",
         "sweep MODEL --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         + RMS, [Peer("diffrax", "markov.py", "flows")], 3, model="markov"),
@@ -113,6 +136,10 @@ ROWS = [
         "less the program's start and file",
         f"run MODEL --rtol 1e-8 --atol 1e-10 --saves 2 --state ends {RMS}",
         [Peer("diffrax", "memory.py", "flow")], 1, checked="--t-end 2000", timed="--t-end 2000",
+        less="--t-end 0.001", model="memory"),
+    Row("memory-model-curves", "the same with 201 records",
+        recorded(f"run MODEL --rtol 1e-8 --atol 1e-10 --saves 2 --state ends {RMS}"),
+        [curves("memory.py")], 1, checked="--t-end 2000", timed="--t-end 2000",
         less="--t-end 0.001", model="memory"),
     Row("memory-model-flows", "the same, 64 flows over `zipf` to t = 2000, with start and file",
         f"sweep MODEL --over zipf=0:2:64 --rtol 1e-8 --atol 1e-10 --t-end 2000 {RMS}",
@@ -125,8 +152,12 @@ ROWS = [
         timed="--tokens 1000000"),
     Row("joma", "the same with 100 000 tokens", JOMA + " --tokens 100000",
         [diffrax("joma.py"), by_entry("joma.py")], 2),
+    Row("joma-curves", "the same with 201 records", recorded(f"{JOMA} --tokens 100000"),
+        [curves("joma.py")], 1),
     Row("joma-joint-flow", "`joma-joint` flow, softmax, M = 2000, C = K = 100 to t = 200",
         f"{JOINT_FLOW} --t-end 200 {RMS}", [diffrax("joma_joint.py")], 2),
+    Row("joma-joint-curves", "the same with 201 records", recorded(f"{JOINT_FLOW} --t-end 200 {RMS}"),
+        [curves("joma_joint.py")], 1),
     Row("joma-joint-flow-by-entry", "`joma-joint` flow with each entry within its tolerance",
         f"{JOINT_FLOW} --t-end 200", [by_entry("joma_joint.py")], 2),
     Row("joma-joint-sgd-large", "`joma-joint` SGD, M = 2000, C = K = 100, B = 64, contexts of 100",
@@ -153,6 +184,8 @@ ROWS = [
         f"{TOPIC_FLOW} --t-end 2e5", [diffrax("topic.py")], 3),
     Row("topic-flow-large", "`topic` flow, 10 topics of 100 words",
         f"{TOPIC_FLOW} --t-end 2e5 {TEN_TIMES}", [diffrax("topic.py")], 3),
+    Row("topic-curves", "the same with 201 records", recorded(f"{TOPIC_FLOW} --t-end 2e5 {TEN_TIMES}"),
+        [curves("topic.py")], 1),
     Row("topic-sgd", "`topic` SGD, full matrices, 10 topics of 10 words, B = 16, documents of 200",
         f"{TOPIC} --mode sgd {DOCUMENTS}", [Peer("JAX", "topic.py", "sgd")], 3,
         checked="--steps 50 --runs 32", timed="--steps 1000", **steps(1000)),

@@ -62,13 +62,45 @@ WORKS = {
     "`topic` flow, words of a topic": (10, lambda n: ["run", "topic", "--words-per-topic", n, *SHORT]),
     "`topic` SGD, 1000 steps, words of a topic":
         (2, lambda n: ["run", "topic", "--words-per-topic", n, *steps_of("sgd"), *SHORT]),
+    "`topic` SDE, 1000 steps, words of a topic":
+        (2, lambda n: ["run", "topic", "--words-per-topic", n, *steps_of("sde"), *SHORT]),
     "`linear-attention` flow, dimension":
         (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *SHORT]),
+    "`linear-attention` SDE, 1000 steps, dimension":
+        (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *steps_of("sde"), *SHORT]),
+    "`linear-attention` SGD, 1000 steps, dimension":
+        (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *steps_of("sgd"), *SHORT]),
     "`deep-linear` flow, dimension": (3, lambda n: ["run", "deep-linear", "--strengths", falling(n), *SHORT]),
+    "`deep-linear` SDE, 1000 steps, dimension":
+        (3, lambda n: ["run", "deep-linear", "--strengths", falling(n), *steps_of("sde"), *SHORT]),
+    "`deep-linear` SGD, 1000 steps, dimension":
+        (3, lambda n: ["run", "deep-linear", "--strengths", falling(n), *steps_of("sgd"), *SHORT]),
     "`markov` sweep of flows to t = 50, cells": (100, square),
     "`markov` SDE, 1000 steps, runs": (16, lambda n: ["run", "markov", "--runs", n, *steps_of("sde"), *SHORT]),
     "`markov` SGD, 1000 steps, runs": (16, lambda n: ["run", "markov", "--runs", n, *steps_of("sgd"), *SHORT]),
     "`markov` flow, records": (201, lambda n: ["run", "markov", "--saves", n]),
+}
+
+# Work at ten times the size of the papers' experiments, in words of the command line.
+TEN_TIMES = {
+    "`scb` SGD, N = 200, T = 50 000, B = 256, 1000 steps (paper: N = 20, T = 5000)":
+        "run scb --vocab-size 200 --context-length 50000 --batch-size 256 --mode sgd --steps 1000",
+    "`scb` flow in support coordinates, N = 5000, T = 1 000 000, to t = 10 (paper: N = 500, T = 100 000)":
+        "run scb --vocab-size 5000 --context-length 1000000 --coordinates support --t-end 10",
+    "`scb` SDE with isotropic noise, N = 5000, T = 1 000 000, 10 steps":
+        "run scb --vocab-size 5000 --context-length 1000000 --mode sde --noise isotropic --steps 10",
+    "`joma` flow, 100 targets, exp attention, to t = 3.6 (paper: 10)":
+        "run joma --tokens 100 --activation nonlinear --attention exp --t-end 3.6",
+    "`joma-joint` flow, M = C = K = 200, to t = 200 (paper: 20)":
+        "run joma-joint --tokens 200 --classes 200 --t-end 200",
+    "`joma-joint` SGD, M = C = K = 200, B = 64, 2000 steps":
+        "run joma-joint --tokens 200 --classes 200 --mode sgd --batch-size 64 --learning-rate 0.1 --steps 2000",
+    "`topic` flow, 10 topics of 100 words, to t = 2e5 (paper: 10 of 10)":
+        "run topic --words-per-topic 100 --t-end 2e5",
+    "`topic` SGD, full matrices, 10 topics of 100 words, B = 16, documents of 200, 1000 steps":
+        "run topic --words-per-topic 100 --mode sgd --learning-rate 1 --batch-size 16 --document-length 200 --steps 1000",
+    "`markov` SGD, 640 symbols, B = 160, 1000 steps, 12 runs (comparisons here: 64, 16)":
+        "run markov --context-length 640 --batch-size 160 --mode sgd --steps 1000 --runs 12",
 }
 
 
@@ -120,6 +152,23 @@ def exponent(found, what):
 def measure_scaling(program, _build):
     with tempfile.TemporaryDirectory() as folder:
         return {title: grown(program, begin, words, folder) for title, (begin, words) in WORKS.items()}
+
+
+def measure_ten_times(program, _build):
+    """Returns seconds and bytes of each work, or why there is none."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for title, words in TEN_TIMES.items():
+            taken = run(program, [*words.split(), *SHORT], folder)
+            found[title] = taken and {"seconds": taken[0], "bytes": taken[1]}
+    return found
+
+
+def ten_times_lines(results):
+    """Returns the lines of the table of ten times the papers' sizes."""
+    for title, found in results.items():
+        yield (title, f"{found['seconds']:.2g} s, {found['bytes'] / 1e6:.0f} MB" if found else
+               "refused: more than this machine's memory", "")
 
 
 def rounded(number):

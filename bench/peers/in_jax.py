@@ -16,8 +16,11 @@ def largest(errors):
     return jnp.max(jnp.stack([jnp.abs(e).max() for e in jax.tree_util.tree_leaves(errors)]))
 
 
-def solver(rhs, run, scales, **norm):
+def solver(rhs, run, scales, curve=None, **norm):
     """Returns a function start -> (end, statistics) by Dormand and Prince's method with popflow's tolerances.
+
+    With a `curve`, a function of the state, the function returns its values at the times of popflow's records
+    instead of the end, by diffrax's dense output.
 
     popflow's absolute tolerance is atol times the natural scale of a field (`scales`, shaped as the state).
     diffrax has one tolerance for all fields, so each field is integrated in units of its scale.
@@ -28,11 +31,17 @@ def solver(rhs, run, scales, **norm):
     def drift(_t, x, _args):
         return each(lambda rate, scale: rate / scale, rhs(each(jnp.multiply, x, scales)), scales)
 
+    def scaled(_t, y, _args):
+        x = each(jnp.multiply, y, scales)
+        return curve(x) if curve else x
+
+    saves = diffrax.SaveAt(ts=run.times(), fn=scaled) if curve else diffrax.SaveAt(t1=True, fn=scaled)
+
     def flow(start):
         found = diffrax.diffeqsolve(
             diffrax.ODETerm(drift), diffrax.Dopri5(), 0.0, run.t_end, None, each(jnp.divide, start, scales),
-            stepsize_controller=steps, saveat=diffrax.SaveAt(t1=True), max_steps=None)
-        return each(lambda y, scale: y[-1] * scale, found.ys, scales), found.stats
+            stepsize_controller=steps, saveat=saves, max_steps=None)
+        return found.ys if curve else each(lambda y: y[-1], found.ys), found.stats
 
     return jax.jit(flow)
 
@@ -41,16 +50,35 @@ def flow(problem, limit=1e-6, **norm):
     """Returns the work of a flow.
 
     `problem(run)` returns the right-hand side, the start, popflow's fields as functions of the state by name,
-    and the natural scales of the state.
+    the natural scales of the state, and, as curves, popflow's observables as functions of the state by name.
     """
     def work(checked, timed):
-        rhs, start, fields, scales = problem(checked)
+        rhs, start, fields, scales, _ = problem(checked)
         end, _ = solver(rhs, checked, scales, **norm)(start)
         agreement = peer.Agreement()
         for name, field in fields.items():
             agreement.close(name, field(end), checked.end(name), checked.start(name), limit)
-        rhs, start, _, scales = problem(timed)
+        rhs, start, _, scales, _ = problem(timed)
         solve = solver(rhs, timed, scales, **norm)
+        _, statistics = solve(start)  # compiles
+        peer.serve(lambda: jax.block_until_ready(solve(start)), agreement, FLOWS,
+                   steps=int(statistics["num_steps"]))
+
+    return work
+
+
+def curves(problem, limit=1e-6, **norm):
+    """Returns the work of a flow that records its curves, of the same problems as `flow`."""
+    def recording(run):
+        rhs, start, _, scales, curves = problem(run)
+        return solver(rhs, run, scales, lambda x: {name: curve(x) for name, curve in curves.items()}, **norm), start
+
+    def work(checked, timed):
+        solve, start = recording(checked)
+        agreement = peer.Agreement()
+        for name, values in solve(start)[0].items():
+            agreement.close(name, values, checked.curve(name), checked.start(name), limit)
+        solve, start = recording(timed)
         _, statistics = solve(start)  # compiles
         peer.serve(lambda: jax.block_until_ready(solve(start)), agreement, FLOWS,
                    steps=int(statistics["num_steps"]))

@@ -52,6 +52,12 @@ class Problem:
     def drift(self, x):
         return self.velocity(x, self.X, jnp.eye(len(self.p)), self.p)
 
+    def loss(self, x):
+        """Returns the population's cross-entropy."""
+        b = jax.nn.softmax(jnp.log(self.X) + (x["z"] / self.tau)[:, None], axis=0)
+        logits = x["V"].T @ b + x["r"][:, None]
+        return self.p @ (jax.nn.logsumexp(logits, axis=0) - jnp.diagonal(logits))
+
 
 def drawn(key, shape, own, other):
     """Draws indices from an alias table."""
@@ -74,7 +80,8 @@ def flow(run):
     problem = Problem(run)
     scales = {name: jnp.minimum(1, jnp.abs(problem.start[name]).max()) for name in "Vr"}
     scales["z"] = min(1, run.parameter("temperature"))
-    return problem.drift, problem.start, {name: lambda x, name=name: x[name] for name in "Vrz"}, scales
+    return problem.drift, problem.start, {name: lambda x, name=name: x[name] for name in "Vrz"}, scales, {
+        "loss": problem.loss}
 
 
 def sgd(run):
@@ -111,5 +118,5 @@ def sde(run):
                                            jax.random.split(key, steps // 10))[0]
 
 
-peer.main({"flow": in_jax.flow(flow), "flow-by-entry": in_jax.flow(flow, norm=in_jax.largest),
+peer.main({"flow": in_jax.flow(flow), "curves": in_jax.curves(flow), "flow-by-entry": in_jax.flow(flow, norm=in_jax.largest),
            "sgd": in_jax.noise(sgd, judged), "sde": in_jax.noise(sde, judged)})

@@ -137,8 +137,21 @@ def flows(checked, timed):
                steps=float(statistics["num_steps"].mean()))
 
 
+def curves(checked, timed):
+    """Returns the flows of a sweep over starts with their slopes at the times of popflow's records."""
+    chain = Chain(timed)
+    e, w = jnp.meshgrid(timed.file["e0"][()], timed.file["w0"][()], indexing="ij")
+    starts = jnp.stack([e.ravel(), w.ravel()], -1)
+    flow = jax.jit(jax.vmap(in_jax.solver(chain.drift, timed, 1, lambda x: x[0]**2 * (1 + 2 * x[1] * jnp.abs(x[1])))))
+    slopes, statistics = flow(starts)
+    agreement = peer.Agreement()
+    agreement.close("slope", slopes.reshape(checked.curve("slope").shape), checked.curve("slope"))
+    peer.serve(lambda: jax.block_until_ready(flow(starts)), agreement, in_jax.FLOWS,
+               steps=float(statistics["num_steps"].mean()))
+
+
 def noise(problem):
     return in_jax.noise(problem, lambda x: x, in_jax.side_by_side, "threefry2x32")
 
 
-peer.main({"sgd": noise(sgd), "sde": noise(sde), "flows": flows})
+peer.main({"sgd": noise(sgd), "sde": noise(sde), "flows": flows, "curves": curves})

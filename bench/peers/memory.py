@@ -28,8 +28,9 @@ class Memory:
 
 
 def flow(run):
-    gradient = jax.grad(Memory(run.parameter("zipf")).population)
-    return lambda W: -gradient(W), jnp.zeros((D, D)), {"W": lambda W: W}, 1.0
+    loss = Memory(run.parameter("zipf")).population
+    gradient = jax.grad(loss)
+    return lambda W: -gradient(W), jnp.zeros((D, D)), {"W": lambda W: W}, 1.0, {"loss": loss}
 
 
 def flows(checked, timed):
@@ -71,4 +72,4 @@ def judged(state):
 
 
 if __name__ == "__main__":
-    peer.main({"flow": in_jax.flow(flow), "flows": flows, "sgd": in_jax.noise(sgd, judged)})
+    peer.main({"flow": in_jax.flow(flow), "curves": in_jax.curves(flow), "flows": flows, "sgd": in_jax.noise(sgd, judged)})

@@ -46,6 +46,15 @@ class Run:
         values = self.file[name]
         return values[0, 0] if self.noisy else values[0]
 
+    def times(self):
+        """Returns the times of a flow's records, which all cells of a sweep share."""
+        time = self.file["time"][()]
+        return time.reshape(-1, time.shape[-1])[0]
+
+    def curve(self, name):
+        """Returns an observable of a flow at all records."""
+        return self.file[name][()]
+
     def end(self, name):
         """Returns a field or an observable at the end, per run if runs are noisy."""
         values = self.file[name]

@@ -82,7 +82,8 @@ def flow(run):
     n, v, root = d.n, d.v, d.n**0.5
     times_W = np.array([n, n * (v - 1), n * (n - v), n])
     times_logit = np.array([n, n * (v - 1), n * (n - v), n, n, 1])
-    gradient = jax.grad(symmetric_loss(d), (0, 1))
+    loss = symmetric_loss(d)
+    gradient = jax.grad(loss, (0, 1))
 
     def logits(x):
         within, between = (x[f"key_{part}"] * x[f"query_{part}"] for part in ("within", "between"))
@@ -107,10 +108,16 @@ def flow(run):
                 "key_block": -x["query_block"] @ block.T,
                 "query_block": -x["key_block"] @ block}
 
+    rest = 1 - loss(jnp.zeros(4), jnp.zeros(6))  # a true word's squares, where classes have only their means
+
+    def whole_loss(x):
+        value = jnp.stack([x[name] for name in VALUES])
+        return loss(value, logits(x)) + rest + d.l2 * (times_W * value**2).sum()
+
     start = {name: jnp.asarray(run.start(name)) for name in VALUES + FACTORS}
     scales = {**dict(zip(VALUES, (1 / v, 1 / v, 1 / n, 1 / n))),
               **dict.fromkeys(FACTORS, run.parameter("init-scale"))}
-    return rhs, start, {name: lambda x, name=name: x[name] for name in start}, scales
+    return rhs, start, {name: lambda x, name=name: x[name] for name in start}, scales, {"loss": whole_loss}
 
 
 # ---- full matrices
@@ -262,5 +269,5 @@ def judged(x):
             "trace of W_Q": x["W_Q"].trace()}
 
 
-peer.main({"flow": in_jax.flow(flow, 1e-5), "sgd": in_jax.noise(sgd, judged),
+peer.main({"flow": in_jax.flow(flow, 1e-5), "curves": in_jax.curves(flow, 1e-5), "sgd": in_jax.noise(sgd, judged),
            "sde": in_jax.noise(sde, judged)})
