@@ -533,6 +533,13 @@ const ParameterTable& verify_options() {
                                .default_text = "",
                                .meaning = "check thoroughly: more states, more samples, all "
                                           "methods, and the order of gradient descent"},
+                              {.name = "within",
+                               .kind = Kind::real,
+                               .default_text = "",
+                               .meaning = "seconds that the checks may take: if all would take "
+                                          "longer, only brief ones are made",
+                               .range = above_zero,
+                               .default_note = "no limit"},
                               json_option("print the checks as JSON, for other programs")};
     constexpr std::array<std::string_view, 11> of_run = {
         "t-end",        "method",    "dt",     "threads", "seed",    "problem",

@@ -21,8 +21,9 @@ using Vector = Eigen::VectorXd;
 
 constexpr std::array<double, 4> kRelativeSteps = {0.03, 3e-3, 3e-4,
                                                   3e-5};  // relative to an entry's size
-constexpr double kAllowed = 1e-6;                         // relative
-constexpr double kTells = 0.01;                           // a larger error bound is inconclusive
+constexpr std::array<double, 3> kStepsBetweenKinks = {3e-6, 3e-7, 3e-8};
+constexpr double kAllowed = 1e-6;          // relative
+constexpr double kTells = 0.01;            // a larger error bound is inconclusive
 constexpr std::size_t kMostEntries = 200;  // up to this state size, every entry is checked
 constexpr std::size_t kJacobian = 400;
 
@@ -63,10 +64,10 @@ class Findings {
   [[nodiscard]] Check check(const std::string& name, const std::string& what) const {
     if (!worst_.any())
       return skipped(name, of_ + " changes only by rounding at all states of the check");
-    const std::string silent = silent_ == 0
-                                   ? ""
-                                   : "; " + std::to_string(silent_) +
-                                         " more are dominated by rounding, as at a state of rest";
+    const std::string silent =
+        silent_ == 0 ? ""
+                     : "; " + std::to_string(silent_) +
+                           " more are dominated by rounding, as at a state of rest, or by kinks";
     return worst_.check(name, what + "; largest in " + worst_.where() + silent);
   }
 
@@ -86,7 +87,7 @@ class Loss {
         moved_(at.x),
         rhs_rounding_(Vector::Zero(static_cast<Eigen::Index>(f.size()))) {
     const auto flow = Vector::Map(f.data(), rhs_rounding_.size());
-    const double here = flow_->loss(at.view(), at.t);
+    const double here = here_ = flow_->loss(at.view(), at.t);
     rounding_ = kRounding * std::max(magnitude(here), 1e-3);
     // Terms of the loss may cancel, as at the minimum of a difference. The perturbation is
     // repeated, because a single one may have no effect by chance.
@@ -101,13 +102,15 @@ class Loss {
   }
   /// Returns the change of the right-hand side's entries under perturbed last digits of the state.
   [[nodiscard]] const Vector& rhs_rounding() const { return rhs_rounding_; }
-  /// Derivative along v from steps h v, and its rounding error.
+  /// Derivative along v from steps h v, its rounding error, and the difference between the slopes
+  /// on both sides, which is proportional to h for smooth losses.
   struct Slope {
-    double value, rounding;
+    double value, rounding, bend = 0;
   };
   Slope along(const Vector& v, double h) {
-    const double near = value(h * v) - value(-h * v), far = value(2 * h * v) - value(-2 * h * v);
-    return {(8 * near - far) / (12 * h), rounding_ / h};
+    const double forth = value(h * v), back = value(-h * v);
+    const double near = forth - back, far = value(2 * h * v) - value(-2 * h * v);
+    return {(8 * near - far) / (12 * h), rounding_ / h, magnitude(forth + back - 2 * here_) / h};
   }
   /// Returns the derivative along one axis.
   Slope along(std::size_t i, double h) {
@@ -137,7 +140,7 @@ class Loss {
   Capability<GradientFlow> flow_;
   const Point& at_;
   State moved_;
-  double rounding_ = 0;
+  double rounding_ = 0, here_ = 0;
   Vector rhs_rounding_;
 };
 
@@ -182,10 +185,69 @@ void compare_entries(const System& system, const Point& at, std::uint64_t seed,
     worst.add(best[b], allowed[b], blocks[b].name + " at " + at.where);
 }
 
+/// Comparison of a right-hand side with differences of the loss along one direction, by steps of
+/// decreasing length. Differences of a smooth loss settle before rounding dominates. With kinks, as
+/// of ReLU on many samples, they settle at steps so short that no sample crosses a kink, or never:
+/// such a direction is inconclusive.
+class Along {
+ public:
+  /// `along` is the right-hand side along the direction, `unit` the size of errors.
+  Along(double along, double unit) : along_(along), unit_(unit) {}
+  void add(const Loss::Slope& slope, double rhs_rounding) {
+    const double error = magnitude(along_ + slope.value) / unit_;
+    const double can_be = kAllowed + (slope.rounding + rhs_rounding) / unit_;
+    if (error / can_be < best_ / allowed_) {
+      best_ = error;
+      allowed_ = can_be;
+    }
+    finite_ = finite_ || std::isfinite(slope.value);
+    const bool bends = slope.bend > 0.5 * bend_before_ && slope.bend > 4 * slope.rounding;
+    settled_ = !bends && magnitude(slope.value - before_) / unit_ <= can_be;
+    before_ = slope.value;
+    bend_before_ = slope.bend;
+  }
+  [[nodiscard]] bool agrees() const { return best_ <= allowed_ && allowed_ <= kTells; }
+  /// Whether the last two steps have the same slope, and no kink beside the state.
+  [[nodiscard]] bool is_settled() const { return settled_; }
+  void report(Findings& worst, const std::string& where) const {
+    if (agrees() || settled_ || !finite_)
+      worst.add(best_, allowed_, where);
+    else
+      worst.add(0, INFINITY, where);
+  }
+
+ private:
+  double along_, unit_;
+  double best_ = INFINITY, allowed_ = kAllowed;
+  double before_ = NAN, bend_before_ = INFINITY;
+  bool settled_ = false, finite_ = false;
+};
+
+/// Random directions along which a right-hand side is compared with differences of the loss.
+struct Directions {
+  std::size_t number = 4;    ///< in each block, or of the whole state
+  bool of_blocks = true;     ///< otherwise each direction moves the whole state
+  bool is_one_step = false;  ///< the first step length that agrees ends the comparison
+};
+
+/// Returns as many directions as take about a third of the time that brief checks may take.
+Directions brief_directions(const Subject& subject, const System& system, const Point& at) {
+  constexpr double kPoints = 3;
+  constexpr double kLosses = 4 * (kRelativeSteps.size() + kStepsBetweenKinks.size());
+  constexpr double kFewestOfWhole = 2, kMost = 4;
+  const double seconds = seconds_of(at, [&](const Point& near) {
+    system.capabilities().gradient_flow->loss(near.view(), near.t);
+  });
+  const double fit = 0.3 * subject.options().within / (kPoints * kLosses * seconds);
+  const double of_each = fit / static_cast<double>(system.shape().blocks.size());
+  const double number = std::min(of_each >= 1 ? of_each : std::max(fit, kFewestOfWhole), kMost);
+  return {static_cast<std::size_t>(number), of_each >= 1, true};
+}
+
 /// Compares random directions u in each block: <rhs, u> = -<M grad L, u> = -dL along M u, where the
 /// preconditioner M is symmetric. Returns false if M is not.
 bool compare_directions(const System& system, const Point& at, std::uint64_t seed,
-                        RandomStream& random, std::size_t directions, Findings& worst) {
+                        RandomStream& random, const Directions& directions, Findings& worst) {
   const std::size_t n = at.x.size();
   const std::vector<double> numbers = rhs_at(system, at);
   Loss loss(system, at, numbers, seed);
@@ -197,30 +259,32 @@ bool compare_directions(const System& system, const Point& at, std::uint64_t see
   const Eigen::Map<const Vector> f(numbers.data(), static_cast<Eigen::Index>(n));
   const Vector size = sizes(system, at.x);
   Eigen::Index begin = 0;
-  for (const StateBlock& block : system.shape().blocks) {
+  const std::vector<StateBlock> whole = {{"the whole state", n, 1.0}};
+  for (const StateBlock& block : directions.of_blocks ? system.shape().blocks : whole) {
     const auto length = static_cast<Eigen::Index>(block.size);
     const double most = f.segment(begin, length).norm();
-    for (std::size_t k = 0; k < directions && block.size > 0; ++k) {
+    for (std::size_t k = 0; k < directions.number && block.size > 0; ++k) {
       Vector u = Vector::Zero(static_cast<Eigen::Index>(n));
       u.segment(begin, length) = random_vector(random, block.size);
       const Vector v = loss.preconditioned(u);
       const double longest = v.cwiseAbs().cwiseQuotient(size).maxCoeff();
-      double best = INFINITY, allowed = kAllowed;
-      for (const double step : kRelativeSteps) {
-        if (!(longest > 0)) {
-          best = magnitude(f.dot(u)) / std::max(most, 1e-300);
-          break;
-        }
-        const Loss::Slope slope = loss.along(v, step / longest);
-        const double unit = most > 0 ? most : f.norm() > 0 ? f.norm() : 1;
-        const double error = magnitude(f.dot(u) + slope.value) / unit;
-        const double doubt = slope.rounding + loss.rhs_rounding().cwiseProduct(u).norm();
-        const double can_be = kAllowed + doubt / unit;
-        if (error / can_be >= best / allowed) continue;
-        best = error;
-        allowed = can_be;
+      if (!(longest > 0)) {
+        worst.add(magnitude(f.dot(u)) / std::max(most, 1e-300), kAllowed,
+                  block.name + " at " + at.where);
+        continue;
       }
-      worst.add(best, allowed, block.name + " at " + at.where);
+      const double unit = most > 0 ? most : f.norm() > 0 ? f.norm() : 1;
+      const double rhs_rounding = loss.rhs_rounding().cwiseProduct(u).norm();
+      Along along(f.dot(u), unit);
+      for (const double step : kRelativeSteps) {
+        along.add(loss.along(v, step / longest), rhs_rounding);
+        if (directions.is_one_step && along.agrees()) break;
+      }
+      for (const double step : kStepsBetweenKinks) {
+        if (along.agrees() || along.is_settled()) break;
+        along.add(loss.along(v, step / longest), rhs_rounding);
+      }
+      along.report(worst, block.name + " at " + at.where);
     }
     begin += length;
   }
@@ -235,17 +299,20 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
     return;
   }
   RandomStream random(subject.options().seed, Purpose::check, 1);
-  const bool entries = system.shape().state_size() <= kMostEntries;
+  const bool entries = system.shape().state_size() <= kMostEntries && !subject.is_brief();
+  std::optional<Directions> directions;
   Findings worst("the loss");
   for (const Point& point : points) {
     if (!std::isfinite(system.capabilities().gradient_flow->loss(point.view(), point.t))) {
       checks.push_back(skipped(name, "the loss is not finite at " + point.where));
       return;
     }
+    if (!directions && subject.is_brief()) directions = brief_directions(subject, system, point);
+    if (!directions) directions = {.number = subject.options().thorough ? 32U : 4U};
     if (entries) {
       compare_entries(system, point, subject.options().seed, random, worst);
-    } else if (!compare_directions(system, point, subject.options().seed, random,
-                                   subject.options().thorough ? 32 : 4, worst)) {
+    } else if (!compare_directions(system, point, subject.options().seed, random, *directions,
+                                   worst)) {
       checks.push_back(skipped(name,
                                "the state is too large to check every entry, and random directions "
                                "need a symmetric preconditioner"));
@@ -254,7 +321,9 @@ void add_gradient(const Subject& subject, const System& system, const std::vecto
   }
   checks.push_back(
       worst.check(name, std::string("relative error against differences of the loss, ") +
-                            (entries ? "every entry" : "random directions")));
+                            (entries                 ? "every entry"
+                             : directions->of_blocks ? "random directions"
+                                                     : "random directions of the whole state")));
 }
 
 /// Comparison of a state's Jacobian with differences of the right-hand side.
@@ -405,8 +474,11 @@ class JacobianAt {
 Checks check_gradient(const Subject& subject) {
   Checks checks;
   add_gradient(subject, subject.system(), subject.points(), "gradient", checks);
-  if (const Variant* noisy = subject.noisy();
-      noisy != nullptr && noisy->system->shape().state_size() != subject.size())
+  const Variant* noisy = subject.noisy();
+  if (noisy != nullptr && subject.is_brief() && !subject.noisy_points().empty())
+    add_gradient(subject, *noisy->system, {subject.noisy_points().back()}, "gradient, after noise",
+                 checks);
+  else if (noisy != nullptr && noisy->system->shape().state_size() != subject.size())
     add_gradient(subject, *noisy->system, subject.noisy_points(), "gradient, noisy coordinates",
                  checks);
   return checks;

@@ -19,6 +19,7 @@ using Vector = Eigen::VectorXd;
 
 constexpr double kErrorRate = 1e-6;
 constexpr std::size_t kBatches = 400;
+constexpr std::size_t kBriefly = 4;       // samples of a batch in brief checks
 constexpr std::size_t kAllEntries = 500;  // up to this state size, every entry is tested
 constexpr double kWork = 2e8;             // budget of numbers that samples may touch at a state
 // Kurtosis up to which a sum counts as normal. Sums of rare large terms are not normal; projections
@@ -171,7 +172,9 @@ class Tests {
 /// `long_contexts`: samples without visible bias may take long to draw.
 std::size_t samples_of(const Subject& subject, bool long_contexts) {
   const double usual = long_contexts ? 4'000 : 20'000;
-  const double most = subject.options().thorough ? 10 * usual : usual;
+  const double most = subject.options().thorough ? 10 * usual
+                      : subject.is_brief()       ? kBriefly * kBatches
+                                                 : usual;
   const double fit = kWork * (subject.options().thorough ? 20 : 1) /
                      static_cast<double>(std::max<std::size_t>(subject.size(), 1));
   const double number = std::clamp(fit, 2.0 * kBatches, most);
@@ -204,6 +207,16 @@ Check compare_means(const Subject& subject, const System& system, bool long_cont
   // Events of larger probability occur among the samples, except with a probability of the error
   // rate.
   const double rarest = std::log(tests / kErrorRate) / static_cast<double>(samples);
+  if (subject.is_brief()) {
+    std::vector<double> out(n);
+    const SampleKey key{subject.options().seed, Purpose::check, 3, 0};
+    const double seconds = seconds_of(points.front(), [&](const Point& near) {
+      sampled->add_sampled(near.view(), near.t, key, weights, out);
+    });
+    // A second sample of each batch shows how rare large samples are.
+    if (2.0 * kBatches * static_cast<double>(points.size()) * seconds > subject.options().within)
+      return skipped(name, "samples take too long for the time that checks may take");
+  }
   Tests made(allowed, samples);
   for (const Point& point : points) {
     const std::vector<double> numbers = rhs_at(system, point);

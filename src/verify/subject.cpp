@@ -1,6 +1,7 @@
 #include "verify/subject.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,6 +24,10 @@ namespace {
 constexpr std::int64_t kSteps = 300;
 constexpr std::int64_t kThoroughSteps = 4000;
 constexpr double kLooseTolerance = 1e-6;
+constexpr std::int64_t kBriefSteps = 3;
+// Right-hand sides of all checks together, roughly: the flow at tight tolerances, and the orders
+// and errors of all methods.
+constexpr double kEvaluations = 1e5;
 
 /// Configuration of the population flow, whatever the mode.
 RunConfig as_flow(RunConfig config) {
@@ -107,10 +112,18 @@ void Subject::follow_flow() {
     if (!flow_options_.dt) flow_options_.dt = end_ / 500;
   }
 
-  FlowDriver::Options look = split ? flow_options_ : tolerance(kLooseTolerance);
-  look.max_steps = options_.thorough ? kThoroughSteps : kSteps;
   if (!try_to("the start", [&] { points_.push_back(start_of(system())); })) return;
   if (!std::isfinite(largest(points_.front().x))) return;
+  if (std::isfinite(options_.within)) {
+    double seconds = 0;
+    thrown_by([&] {
+      seconds = seconds_of(points_.front(), [&](const Point& near) { rhs_at(system(), near); });
+    });
+    brief_ = kEvaluations * seconds > options_.within;
+  }
+
+  FlowDriver::Options look = split ? flow_options_ : tolerance(kLooseTolerance);
+  look.max_steps = brief_ ? kBriefSteps : options_.thorough ? kThoroughSteps : kSteps;
 
   std::optional<FlowDriver> driver;
   Outcome outcome;
@@ -150,6 +163,10 @@ void Subject::follow_flow() {
   window_ = end_ * std::min(1.0, 30.0 / static_cast<double>(steps));
 
   if (came_to == 0) return;  // the first step throws
+  if (brief_) {
+    points_.push_back(point_of(*driver, "t = " + digits(came_to)));
+    return;
+  }
   const std::vector<double> parts = options_.thorough
                                         ? std::vector<double>{0.01, 0.03, 0.1, 0.2, 0.3, 0.6, 1}
                                         : std::vector<double>{0.1, 0.3, 1};
@@ -232,6 +249,22 @@ Point shaken(const Point& point, std::uint64_t seed) {
   Point near = point;
   for (double& x : near.x) x *= 1 + (random.below(2) == 0 ? kRounding : -kRounding);
   return near;
+}
+
+double seconds_of(const Point& point, const std::function<void(const Point& near)>& call) {
+  constexpr double kLong = 0.1;  // seconds
+  constexpr double kBeside = 1e-9;
+  double shortest = INFINITY;
+  Point near = point;
+  for (int k = 0; k < 3; ++k) {
+    if (near.x.size() > 0) near.x[0] += kBeside;
+    const auto begun = std::chrono::steady_clock::now();
+    call(near);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
+    shortest = std::min(shortest, taken.count());
+    if (shortest > kLong) break;
+  }
+  return shortest;
 }
 
 std::vector<double> rhs_at(const System& system, const Point& point) {

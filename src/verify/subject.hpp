@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -85,6 +86,9 @@ class Subject {
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   /// Describes how far the flow was followed.
   [[nodiscard]] const std::string& how_far() const { return how_far_; }
+  /// Returns whether all checks would take longer than the time they may take. Then the flow is
+  /// followed for a few steps only.
+  [[nodiscard]] bool is_brief() const { return brief_; }
   /// Returns whether the flow leaves its start. If not, nothing can be checked.
   [[nodiscard]] bool moves() const { return moves_; }
   /// Start and states along the flow.
@@ -122,7 +126,7 @@ class Subject {
   Variant flow_;
   FlowDriver::Options flow_options_;
   double end_ = 0, window_ = 0;
-  bool moves_ = false;
+  bool moves_ = false, brief_ = false;
   std::vector<std::string> faults_;
   std::string how_far_;
   std::vector<Point> points_;
@@ -144,6 +148,9 @@ inline constexpr double kRounding = 100 * 2.2e-16;
 /// side cancel.
 Point shaken(const Point& point, std::uint64_t seed);
 
+/// Returns the time of a call at a point in seconds: the shortest of three, or that of one long
+/// call. Each call has another state beside `point`, because systems may remember the last one.
+double seconds_of(const Point& point, const std::function<void(const Point& near)>& call);
 std::vector<double> rhs_at(const System& system, const Point& point);
 std::vector<double> observables_at(const System& system, const Point& point);
 bool same_bits(std::span<const double> a, std::span<const double> b);

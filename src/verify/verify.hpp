@@ -29,6 +29,9 @@ struct Check {
 struct VerifyOptions {
   bool thorough = false;   ///< more states, more samples, all methods
   std::uint64_t seed = 1;  ///< seed of samples and directions
+  /// Time in seconds that the checks may take. If all checks would take longer, as estimated from
+  /// the time of a right-hand side, only brief ones are made.
+  double within = std::numeric_limits<double>::infinity();
   /// Names of the checks to make; empty: all.
   std::vector<std::string> only = {};
   /// Called with the fraction done (0 to 1) and what is next.

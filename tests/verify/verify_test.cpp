@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -621,6 +624,137 @@ TEST_CASE("orders of methods are measured where equal steps show them", "[fast][
   CHECK(holds(checks));
   for (const char* name : {"order of euler", "order of rk4"})
     CHECK(names(checks, Check::Verdict::ok).count(name) == 1);
+}
+
+/// Flow down a sum of log cosh (x_i - x_(i-1) / 2) in two fields. If `wrong` is an entry, its rate
+/// is off by 1e-4 of the norm of all rates.
+FunctionSystem of_many_numbers(std::size_t wrong) {
+  constexpr std::size_t kNumber = 1500, kFirst = 1200;
+  const auto argument = [](std::span<const double> x, std::size_t i) {
+    return i < x.size() ? x[i] - (i > 0 ? 0.5 * x[i - 1] : 0) : 0;
+  };
+  const auto rates = [=](std::span<const double> x, std::span<double> out) {
+    double square = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      out[i] = 0.5 * std::tanh(argument(x, i + 1)) - std::tanh(argument(x, i));
+      square += out[i] * out[i];
+    }
+    if (wrong < x.size()) out[wrong] += 1e-4 * std::sqrt(square);
+  };
+  return {.name = "many",
+          .title = "many numbers",
+          .source = "a test",
+          .equations = "x' = -grad L",
+          .parameters = {},
+          .functions = [=](const Parameters&, const Setting&) {
+            Functions f;
+            std::vector<double> start(kNumber);
+            for (std::size_t i = 0; i < kNumber; ++i) start[i] = std::sin(static_cast<double>(i));
+            f.state = {{"a", {start.begin(), start.begin() + kFirst}, "the first numbers"},
+                       {"b", {start.begin() + kFirst, start.end()}, "the other numbers"}};
+            f.rhs = [=](std::span<const double> x, double, std::span<double> out) {
+              rates(x, out);
+            };
+            f.loss = [=](std::span<const double> x, double) {
+              double sum = 0;
+              for (std::size_t i = 0; i < x.size(); ++i) sum += std::log(std::cosh(argument(x, i)));
+              return sum;
+            };
+            f.sample = [=](std::span<const double> x, RandomStream& random, double weight,
+                           std::span<double> out) {
+              std::vector<double> own(x.size());
+              rates(x, own);
+              for (std::size_t i = 0; i < x.size(); ++i)
+                out[i] += weight * (own[i] + random.normal());
+            };
+            return f;
+          }};
+}
+
+TEST_CASE("brief checks find a single wrong entry of a large gradient", "[fast][verify]") {
+  // Of each wrong system two directions at each of three states are compared. A direction misses an
+  // entry that is off by 1e-4 of the norm if its part in this entry, a standard normal number, is
+  // below 0.01 (1e-6, or 1e-6 of rounding, over 1e-4): with probability 0.008. All six miss one of
+  // the 6 entries with probability 6 * 0.008^6 = 2e-12.
+  VerifyOptions brief;
+  brief.within = 1e-9;
+  constexpr std::size_t kEntries = 6, kApart = 250;
+  for (std::size_t k = 0; k < kEntries; ++k) {
+    brief.seed = k;
+    const std::vector<Check> checks = verified(of_many_numbers(k * kApart), brief);
+    INFO(k << '\n' << verification_table(checks));
+    CHECK(names(checks, Check::Verdict::fails) ==
+          std::set<std::string>{"gradient", "gradient, after noise"});
+  }
+  for (brief.seed = 0; brief.seed < 3; ++brief.seed) {
+    const std::vector<Check> checks = verified(of_many_numbers(SIZE_MAX), brief);
+    INFO(verification_table(checks));
+    CHECK(names(checks, Check::Verdict::ok) ==
+          std::set<std::string>{"finite", "observables", "gradient", "gradient, after noise"});
+    CHECK(names(checks, Check::Verdict::skipped) == std::set<std::string>{"mean of samples"});
+  }
+  // With more time, directions of each field are compared, and samples.
+  brief.within = 0.02;
+  const std::vector<Check> checks = verified(of_many_numbers(kApart), brief);
+  INFO(verification_table(checks));
+  CHECK(named(checks, "gradient").verdict == Check::Verdict::fails);
+  CHECK(names(checks, Check::Verdict::ok).count("order of rk4") == 0);
+  brief.within = 1e9;
+  const std::vector<Check> all = verified(Fault::none, {}, brief);
+  CHECK(names(all, Check::Verdict::ok).count("order of rk4") == 1);
+}
+
+/// Flow down a mean of ReLU over samples, whose loss has a kink near any state. If `wrong`, a rate
+/// is off by a hundredth of the norm of all rates.
+FunctionSystem with_kinks(bool wrong) {
+  return {.name = "kinks",
+          .title = "neurons on samples",
+          .source = "a test",
+          .equations = "x' = -grad L",
+          .parameters = {},
+          .functions = [=](const Parameters&, const Setting&) {
+            constexpr std::size_t kNumber = 250, kSamples = 4000;
+            const auto samples = std::make_shared<std::vector<double>>(kSamples * kNumber);
+            RandomStream random(3, Purpose::check, 1);
+            for (double& entry : *samples) entry = random.normal();
+            const auto each = [samples](std::span<const double> x, auto&& take) {
+              for (auto at = samples->begin(); at != samples->end(); at += kNumber)
+                if (const double z = std::inner_product(x.begin(), x.end(), at, 0.0); z > 0)
+                  take(z / kSamples, at);
+            };
+            Functions f;
+            f.state = {{"x", std::vector<double>(kNumber), "weights"}};
+            for (double& entry : f.state.front().start) entry = random.normal();
+            f.loss = [=](std::span<const double> x, double) {
+              double sum = 0;
+              each(x, [&](double z, auto) { sum += z; });
+              return sum;
+            };
+            f.rhs = [=](std::span<const double> x, double, std::span<double> out) {
+              std::fill(out.begin(), out.end(), 0.0);
+              each(x, [&](double, auto sample) {
+                for (std::size_t i = 0; i < kNumber; ++i)
+                  out[i] -= sample[static_cast<std::ptrdiff_t>(i)] / kSamples;
+              });
+              double square = 0;
+              for (const double entry : out) square += entry * entry;
+              if (wrong) out[7] += 0.01 * std::sqrt(square);
+            };
+            return f;
+          }};
+}
+
+TEST_CASE("kinks of the loss are no fault of the gradient, and hide none", "[fast][verify]") {
+  VerifyOptions brief;
+  brief.within = 1e-9;
+  brief.only = {"gradient"};
+  for (brief.seed = 0; brief.seed < 2; ++brief.seed)
+    for (const bool wrong : {false, true}) {
+      const std::vector<Check> checks = verified(with_kinks(wrong), brief);
+      INFO(verification_table(checks));
+      CHECK(named(checks, "gradient").verdict ==
+            (wrong ? Check::Verdict::fails : Check::Verdict::ok));
+    }
 }
 
 TEST_CASE("correct systems that are hard to verify pass", "[fast][verify]") {

@@ -25,7 +25,7 @@ from .symbols import Symbol, as_symbol, fixed, in_order, told
 from .tables import beside
 
 LONGEST_OUTCOME = 16  # letters
-MOST_CHECKED = 5000  # entries of a state with dataset(); checks of larger ones take minutes
+CHECKED_WITHIN = 10  # seconds that checks of a model with dataset() or stream() may take
 
 
 class System:
@@ -410,21 +410,20 @@ class Model(Declarations):
                             digest)
             # Checks hold for all plug-ins of the same formulas and description.
             marks.append(formulas.with_name(f"{building.digest_of(repr(description))}.checked"))
-        if check and table is not None and self.entries > MOST_CHECKED:
-            check = False
-            print(f"{self.name}: not checked, because checks of {self.entries} weights take "
-                  f"minutes: popflow verify {target}", file=sys.stderr)
         if check and not (cache and any(mark.is_file() for mark in marks)):
             building.require_writable(folder)
-            self.checked(System(target, self.name, digest))
+            self.checked(System(target, self.name, digest),
+                         None if table is None else CHECKED_WITHIN)
             for mark in marks:
                 mark.touch()
         return System(target, self.name, digest)
 
-    def checked(self, system: System) -> None:
-        """Checks the plug-in with samples and finite differences, and prints one line."""
+    def checked(self, system: System, within: float | None) -> None:
+        """Checks the plug-in with samples and finite differences, and prints one line. Checks that
+        take longer than `within` seconds are left to `popflow verify`."""
         from ..commands import verify
-        result = verify(system, show=False)
+        limits: dict[str, Any] = {} if within is None else {"within": within}
+        result = verify(system, show=False, **limits)
         failed = [str(name) for name, verdict in zip(result.checks.check.values,
                                                      result.checks.verdict.values)
                   if verdict == "fails"]
