@@ -60,11 +60,12 @@ TrainingPlan plan_of_line(std::istringstream& words) {
     }
     const double value = std::stod(word);
     const std::map<std::string, double*> places = {
-        {"momentum", &numbers.beta1},    {"beta1", &numbers.beta1},
-        {"beta2", &numbers.beta2},       {"epsilon", &numbers.epsilon},
-        {"coupled", &numbers.coupled},   {"decoupled", &numbers.decoupled},
-        {"clip", &plan.clip_norm},       {"length", &schedule.length},
-        {"final", &schedule.final_rate}, {"warmup", &schedule.warmup}};
+        {"momentum", &numbers.beta1},  {"beta1", &numbers.beta1},
+        {"beta2", &numbers.beta2},     {"epsilon", &numbers.epsilon},
+        {"coupled", &numbers.coupled}, {"decoupled", &numbers.decoupled},
+        {"average", &plan.average},    {"clip", &plan.clip_norm},
+        {"length", &schedule.length},  {"final", &schedule.final_rate},
+        {"warmup", &schedule.warmup}};
     if (key == "newton-schulz")
       plan.by_newton_schulz = true;
     else
@@ -81,7 +82,7 @@ TEST_CASE("every training rule takes the same steps as PyTorch and optax", "[fas
   std::unique_ptr<System> system;
   std::vector<double> x;
   double rate = 0;
-  int rules = 0;
+  int rules = 0, averages = 0;
   std::size_t taken = 0;  // number of steps taken
   std::string rule;
   std::set<std::string_view> names;
@@ -109,6 +110,18 @@ TEST_CASE("every training rule takes the same steps as PyTorch and optax", "[fas
       system->start(x);
       taken = 0;
       ++rules;
+    } else if (kind == "average") {
+      std::size_t number = 0;
+      words >> number;
+      REQUIRE(number == taken);
+      ++averages;
+      for (std::size_t i = 0; i < 4; ++i) {
+        double expected = 0;
+        words >> expected;
+        INFO(rule << ", average after step " << number << ", entry " << i);
+        CHECK(std::abs(x[x.size() - 4 + i] - expected) <=
+              1e-13 * std::max(1.0, std::abs(expected)));
+      }
     } else if (kind == "after") {
       std::size_t number = 0;
       words >> number;
@@ -128,7 +141,8 @@ TEST_CASE("every training rule takes the same steps as PyTorch and optax", "[fas
       }
     }
   }
-  CHECK(rules >= 13 + 10 * 5 * 2 * 3 + 3 * 3 * 3);
+  CHECK(rules >= 13 + 2 + 10 * 5 * 2 * 3 + 3 * 3 * 3);
+  CHECK(averages == 2 * 12);
   for (const UpdateRule& each : update_rules()) {
     INFO(each.name);
     CHECK(names.contains(each.name));
