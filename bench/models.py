@@ -75,12 +75,14 @@ def gallery():
     import multi_head
     import phase_retrieval
     import single_index
+    import transformer
     return {"associative_memory": associative_memory.model,
             "multi_head": lambda: multi_head.model(multi_head.start(3, 1), rank=1),
             "induction": induction.model, "diagonal_linear": diagonal_linear.model,
             "glm_sgd": glm_sgd.least_squares, "committee": committee.model,
             "phase_retrieval": phase_retrieval.model, "single_index": single_index.model,
-            "low_rank": low_rank.model, "gaussian_classes": gaussian_classes.model}
+            "low_rank": low_rank.model, "gaussian_classes": gaussian_classes.model,
+            "transformer": transformer.model}
 
 
 def processor_seconds():

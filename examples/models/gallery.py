@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 NAMES = ["associative_memory", "multi_head", "induction", "diagonal_linear", "glm_sgd",
-         "committee", "phase_retrieval", "single_index", "low_rank", "gaussian_classes"]
+         "committee", "phase_retrieval", "single_index", "low_rank", "gaussian_classes",
+         "transformer"]
 
 
 def main():
