@@ -319,21 +319,27 @@ class Model(Declarations):
         found.end, found.notes = self.end, list(self.notes)
         return found
 
-    def high_dimension(self) -> Model:
+    def high_dimension(self, noise: bool = False) -> Model:
         """The limit of one-pass SGD in many dimensions d at the learning rate gamma / d, in
         overlaps; time is the number of steps over d. Sampled training moves the weights at
-        popflow's learning rate 1 / d, times gamma."""
+        popflow's learning rate 1 / d, times gamma.
+
+        With `noise`, there is no sampled training, and the SDE moves the overlaps by the noise of
+        order 1 / sqrt(d) that SGD has: run it at the learning rate 1 / d, with `batch` as the batch
+        size."""
         from .derive.overlaps import Reduction, training_state
         found = Model(self.name, f"{self.title}: limit of many dimensions", self.source)
         found.parameters = list(self.parameters)
         gamma = found.parameter("gamma", 1.0, "learning rate times the dimension", low=0)
         batch = found.parameter("batch", 1.0, "samples of a step", low=1)
-        Reduction(self, found, (gamma, batch))
+        Reduction(self, found, (gamma, batch), noise)
+        found.end, found.notes = self.end, list(self.notes)
+        if noise:
+            return found
         other = training_state(self, found)
         other.limit = "the flow is the limit of many dimensions d, at the learning rate 1 / d"
         for field in self.fields:
             other.precondition(field.symbol, lambda v: gamma * v)
-        found.end, found.notes = self.end, list(self.notes)
         return found
 
     def invariant(self, name: str, value: Any, meaning: str, sign: str = "") -> None:

@@ -31,7 +31,7 @@ def require_finite(model: Parts) -> None:
     for root in model.rates.values() if not model.smalls else []:  # the plug-in checks its own
         evaluated([rules(root)], known, refuse("the rate"))
     for noise in (model.noise_factor, model.noise_covariance):
-        if noise is not None:
+        if noise is not None and not model.smalls:
             evaluated([rules(noise)], known, refuse("the noise"))
     for field in model.fields:
         for one in model.maps.get(id(field.symbol), []):

@@ -31,9 +31,10 @@ class Overlap:
 class Reduction:
     """Writes the equations of overlaps to an empty model `to`."""
 
-    def __init__(self, model: Any, to: Any, step: tuple[Symbol, Symbol] | None) -> None:
+    def __init__(self, model: Any, to: Any, step: tuple[Symbol, Symbol] | None,
+                 has_noise: bool = False) -> None:
         """`step` has the learning rate times the dimension, and the batch size, for the limit of
-        one-pass SGD; None: the flow."""
+        one-pass SGD; None: the flow. `has_noise`: with the noise of many, but finite dimensions."""
         self.model, self.to = model, to
         if model.sample_loss is None or not model.sees_forms:
             raise ModelError(f"the overlaps of {model.name} are not known: they need a loss of "
@@ -55,6 +56,8 @@ class Reduction:
         mean = Small(self.forms, self.formulas, share, "mean_of_loss", True, self.over)
         self.keep(mean)
         self.rates(mean, share, step)
+        if has_noise and step is not None:
+            to.noise(covariance=self.covariance(share, *step))
         self.rows(mean)
 
     def keep(self, small: Small) -> None:
@@ -232,8 +235,8 @@ class Reduction:
         assert found is not None
         return found
 
-    def second_moments(self, share: Symbol) -> dict[tuple[int, int], Symbol]:
-        """Means of products of the loss's derivatives by two forms."""
+    def slopes(self) -> list[list[Symbol]]:
+        """The loss's derivatives by its forms, for each sample of finite laws and each block."""
         formulas = []
         for (formula,) in self.formulas:
             loss = Rules("loss")(formula)
@@ -242,6 +245,74 @@ class Reduction:
             _, by_forms = gradient(loss, [block.leaf for block in self.forms.blocks],
                                    as_symbol(1.0))
             formulas.append(by_forms)
+        return formulas
+
+    def covariance(self, share: Symbol, gamma: Symbol, batch: Symbol) -> Symbol:
+        """Covariance of the change of the overlaps by one sample, in units of 1 / d per step.
+
+        With the derivatives g of a sample's loss by the forms z = J x, a step changes J J^T by
+        (-gamma (g z^T + z g^T) + gamma^2 / batch g g^T) / d, because |x|^2 is d up to a number of
+        order sqrt(d); and J B^T by -gamma g (B x)^T / d for rows B that do not move.
+        """
+        blocks = self.forms.blocks
+        if len(self.to.fields) > len(self.overlaps) or self.model.spheres or \
+                len({block.source for block in blocks}) > 1:
+            raise ModelError("the noise of the overlaps needs weights that are all rows of forms "
+                             "of a single normal vector, without sphere()")
+
+        def forms_of(rows: Symbol) -> Symbol:
+            for block, moving in zip(blocks, self.moving):
+                if (moving is rows) if moving is not None else same(block.rows, rows):
+                    return block.leaf.reshape(-1)
+            raise ModelError(f"the noise of the overlaps needs a form of {rows.label}")
+
+        changes: list[list[Symbol]] = []
+        for slopes in self.slopes():
+            found: list[Symbol] = []
+
+            def of(weights: Symbol, slopes: list[Symbol] = slopes) -> list[list[Symbol]]:
+                return [[slope.reshape(-1)[i] for slope, moving in zip(slopes, self.moving)
+                         if moving is weights] for i in range(two(weights).shape[0])]
+
+            products: list[Symbol] = []  # of derivatives, where both rows move
+            for one in self.overlaps:
+                z, y, g = forms_of(one.weights), forms_of(one.other), of(one.weights)
+                moves = id(one.other) in self.fields
+                h = of(one.other) if moves else []
+                for i in range(one.symbol.shape[0]):
+                    for j in range(one.symbol.shape[1]):
+                        mine = sum(g[i], as_symbol(0.0))
+                        change = mine * y[j]
+                        if moves:
+                            other = sum(h[j], as_symbol(0.0))
+                            change = change + z[i] * other
+                            products.append(mine * other)
+                        found.append(change)
+            changes.append(found + products)
+        n, number = sum(one.symbol.size for one in self.overlaps), len(changes[0])
+        pairs = [(a, b) for a in range(number) for b in range(a, number)]
+        small = Small(self.forms, [found + [found[a] * found[b] for a, b in pairs]
+                                   for found in changes], share, "noise_of_overlaps", False,
+                      self.over)
+        self.keep(small)
+        places = np.zeros((number, number), dtype=int)
+        for k, (a, b) in enumerate(pairs):
+            places[a, b] = places[b, a] = number + k
+        mean = taken(small.result, np.arange(number), "means")
+        covariance = taken(small.result, places, "second moments") - \
+            mean.reshape(-1, 1) @ mean.reshape(1, -1)
+        # The second part of a change belongs to overlaps of moving rows, which are not all.
+        of_moving = np.concatenate([np.full(one.symbol.size, id(one.other) in self.fields)
+                                    for one in self.overlaps])
+        first = np.eye(n, number)
+        second = np.zeros((n, number))
+        second[np.flatnonzero(of_moving), n + np.arange(number - n)] = 1
+        weights = as_symbol(second) * (gamma**2 / batch) - as_symbol(first) * gamma
+        return weights @ covariance @ weights.T
+
+    def second_moments(self, share: Symbol) -> dict[tuple[int, int], Symbol]:
+        """Means of products of the loss's derivatives by two forms."""
+        formulas = self.slopes()
         found: dict[tuple[int, int], Symbol] = {}
         for one in self.overlaps:
             if id(one.other) not in self.fields:

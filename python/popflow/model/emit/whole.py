@@ -218,6 +218,9 @@ class WholeGenerator(Generator):
             self.add(what, arguments, [row.symbol for row in rows])
         if model.solutions:
             self.add("solve", "p t", [model.solutions[id(field.symbol)] for field in model.fields])
+        for noise in (model.noise_factor, model.noise_covariance):
+            if noise is not None:
+                self.add("noise", "p x", [noise])
         if model.maps:
             directions = [Symbol("number", (), field.symbol.shape, "v") for field in model.fields]
             begins = np.cumsum([0, *(one.size for one in directions)])
