@@ -68,11 +68,12 @@ void MomentField::write(StateView x, const FieldSink& sink) const {
 
 MatrixBlock matrix_of(const System& system, const StateBlock& block, std::size_t first) {
   std::optional<Axes> axes = axes_of(system, block, first);
-  if (!axes || axes->dimensions.size() != 2) return {};
+  if (!axes || axes->dimensions.size() < 2 || axes->dimensions.size() > 3) return {};
   const auto size = [&](std::size_t axis) {
     return static_cast<Eigen::Index>(system.shape().size_of({axes->dimensions[axis]}));
   };
-  return {size(0), size(1), std::move(axes->places)};
+  if (axes->dimensions.size() == 2) return {1, size(0), size(1), std::move(axes->places)};
+  return {size(0), size(1), size(2), std::move(axes->places)};
 }
 
 std::vector<MomentField> fields_of_moments(const System& system,

@@ -28,7 +28,8 @@ struct MomentField {
 };
 
 struct MatrixBlock;
-/// The block as a matrix, if a field with two axes shows it; `first` is its place in the state.
+/// The block as a matrix or as a list of matrices, if a field with two or three axes shows it;
+/// `first` is its place in the state.
 MatrixBlock matrix_of(const System& system, const StateBlock& block, std::size_t first);
 
 /// Fields of the moments in `blocks`, the blocks of a trained System: first the blocks of `system`,

@@ -61,21 +61,30 @@ void WholeRule::decay(RuleInstant<double>& now, const RuleEntries& of, const dou
 void WholeRule::write_direction(const Part& part, const double* m, const double* otherwise,
                                 std::vector<double>& direction) const {
   const MatrixBlock& matrix = part.matrix;
-  if (squared_norm({m, part.size}) == 0) m = otherwise;
-  Eigen::MatrixXd a(matrix.rows, matrix.columns);
+  const Eigen::Index size = matrix.rows * matrix.columns;
   const auto place = [&](Eigen::Index i) {
     return matrix.places.empty() ? static_cast<std::size_t>(i)
                                  : matrix.places[static_cast<std::size_t>(i)];
   };
-  for (Eigen::Index i = 0; i < a.size(); ++i)
-    a(i / a.cols(), i % a.cols()) = place(i) == MomentField::kFixed ? 0 : m[place(i)];
-  if (by_newton_schulz_)
-    take_newton_schulz(a);
-  else
-    take_polar_factor(a);
   direction.assign(part.size, 0.0);
-  for (Eigen::Index i = 0; i < a.size(); ++i)
-    if (place(i) != MomentField::kFixed) direction[place(i)] = a(i / a.cols(), i % a.cols());
+  Eigen::MatrixXd a(matrix.rows, matrix.columns);
+  for (Eigen::Index first = 0; first < matrix.number * size; first += size) {
+    const auto take = [&](const double* from) {
+      for (Eigen::Index i = 0; i < size; ++i) {
+        const std::size_t at = place(first + i);
+        a(i / a.cols(), i % a.cols()) = at == MomentField::kFixed ? 0 : from[at];
+      }
+    };
+    take(m);
+    if (a.isZero(0)) take(otherwise);
+    if (by_newton_schulz_)
+      take_newton_schulz(a);
+    else
+      take_polar_factor(a);
+    for (Eigen::Index i = 0; i < size; ++i)
+      if (const std::size_t at = place(first + i); at != MomentField::kFixed)
+        direction[at] = a(i / a.cols(), i % a.cols());
+  }
 }
 
 void WholeRule::step(RuleInstant<double> now, const RuleEntries& of, std::span<double> g,
@@ -87,7 +96,7 @@ void WholeRule::step(RuleInstant<double> now, const RuleEntries& of, std::span<d
     std::vector<double> direction;
     for (const Part& part : parts_) {
       const RuleArrays<double> own = part.of(to);
-      if (part.matrix.rows == 0) {
+      if (part.matrix.number == 0) {
         rule_.step(now, part.of(of), g.data() + part.first, own);
         continue;
       }
@@ -120,7 +129,7 @@ void WholeRule::flow(RuleInstant<double> now, const RuleEntries& of, std::span<d
       const RuleArrays<const double> from = part.of(at);
       const RuleArrays<double> own = part.of(derivative);
       const double* const mean = f.data() + part.first;
-      if (part.matrix.rows == 0) {
+      if (part.matrix.number == 0) {
         rule_.flow(now, part.of(of), mean, d != nullptr ? d + part.first : d, from, own);
         continue;
       }
@@ -154,7 +163,7 @@ void WholeRule::noisy_step(RuleInstant<double> now, const RuleEntries& of,
     for (const Part& part : parts_) {
       const RuleArrays<double> own = part.of(to);
       const auto from = [&](const double* all) { return all != nullptr ? all + part.first : all; };
-      if (part.matrix.rows == 0) {
+      if (part.matrix.number == 0) {
         rule_.noisy_step(now, part.of(of),
                          {g.h, from(f.data()), from(g.d), from(g.noise), from(g.squares)}, own);
         continue;

@@ -8,11 +8,13 @@
 
 namespace popflow {
 
-/// Block of the state that is a matrix, in the layout of its field.
+/// Block of the state that is a matrix or a list of matrices, in the layout of its field.
 struct MatrixBlock {
-  Eigen::Index rows = 0, columns = 0;  ///< 0: the block is no matrix
-  /// Place in the block of each entry of the row-major matrix (MomentField::places).
-  std::vector<std::size_t> places;
+  Eigen::Index number = 0;  ///< of matrices; 0: the block has none
+  Eigen::Index rows = 0, columns = 0;
+  /// Place in the block of each entry of the row-major matrices, one matrix after the other
+  /// (MomentField::places).
+  std::vector<std::size_t> places = {};
 };
 
 /// The steps and the flow of a training rule whose directions depend on the norm or the shape of
@@ -46,7 +48,7 @@ class WholeRule {
   /// Subtracts coupled weight decay from the gradients, so that it is a part of the whole.
   static void decay(RuleInstant<double>& now, const RuleEntries& of, const double* x,
                     std::span<double> g);
-  /// Writes s times the direction along the orthogonalised m or, if m is 0, `otherwise`.
+  /// Writes the direction of each matrix along its orthogonalised m or, if its m is 0, `otherwise`.
   void write_direction(const Part& part, const double* m, const double* otherwise,
                        std::vector<double>& direction) const;
 

@@ -154,3 +154,90 @@ def test_lists_of_matrices_see_normal_data_through_forms():
         rates.append(values(m.build(check=False), [], m.entries))
     assert np.allclose(rates[0][0], rates[1][0], rtol=1e-12) and np.abs(rates[0][0]).max() > 0.1
     assert rates[0][1] == pytest.approx(rates[1][1], rel=1e-13)
+
+
+class Residual:
+    """A residual stream of list of matrices, h <- h + V_l tanh(W_l h), on a finite set."""
+
+    layers, width, hidden, samples = 3, 4, 2, 7
+    random = np.random.default_rng(1)
+    X, Y = random.normal(size=(2, samples, width))
+    start = {"W": random.normal(size=(layers, hidden, width)),
+             "V": random.normal(size=(layers, width, hidden)) / 2,
+             "b": random.normal(size=width)}
+
+    def system(self):
+        m = Model("residual", "a residual stream")
+        W, V, b = (m.weights(name, value, name) for name, value in self.start.items())
+        h, y = m.data(finite(self.X, self.Y))
+        for k in range(self.layers):
+            h = h + V[k] @ np.tanh(W[k] @ h)
+        m.loss(((h + b - y) ** 2).sum() / 2)
+        return m.build(check=False)
+
+    def descent(self, W, V, b):
+        """Minus the gradient of the mean loss."""
+        streams, active = [self.X], []
+        for w, v in zip(W, V):
+            active.append(np.tanh(streams[-1] @ w.T))
+            streams.append(streams[-1] + active[-1] @ v.T)
+        slope = (streams[-1] + b - self.Y) / self.samples
+        found = {"W": np.zeros_like(W), "V": np.zeros_like(V), "b": -slope.sum(axis=0)}
+        for k in reversed(range(self.layers)):
+            found["V"][k] = -slope.T @ active[k]
+            inner = (slope @ V[k]) * (1 - active[k] ** 2)
+            found["W"][k] = -inner.T @ streams[k]
+            slope = slope + inner @ W[k]
+        return found
+
+
+def polar(m, newton_schulz):
+    if not newton_schulz:
+        u, _, v = np.linalg.svd(m, full_matrices=False)
+        return u @ v
+    x = m.T if m.shape[0] > m.shape[1] else m
+    x = x / np.linalg.norm(x)
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    return x.T if m.shape[0] > m.shape[1] else x
+
+
+@pytest.mark.parametrize("newton_schulz", [False, True])
+def test_muon_orthogonalises_each_matrix_of_a_list(newton_schulz):
+    stream, rate, steps = Residual(), 0.02, 30
+    run = popflow.run(stream.system(), mode="sde", method="gradient_descent", noise="isotropic",
+                      noise_scale=0, runs=1, optimizer="muon", learning_rate=rate, weight_decay=0.1,
+                      orthogonalise="newton-schulz" if newton_schulz else "exact", steps=steps,
+                      saves=steps + 1, save_spacing="linear")
+    x = {name: value.copy() for name, value in stream.start.items()}
+    m = {name: np.zeros_like(value) for name, value in x.items()}
+    second = np.zeros_like(x["b"])
+    for k in range(1, steps + 1):
+        g = stream.descent(**x)
+        for name in "WV":
+            m[name] = 0.9 * m[name] + g[name]
+            along = np.array([polar(one, newton_schulz) for one in m[name]])
+            x[name] = x[name] * (1 - rate * 0.1) + rate * along
+        m["b"] = 0.9 * m["b"] + 0.1 * g["b"]
+        second = 0.999 * second + 0.001 * g["b"] ** 2
+        x["b"] = x["b"] * (1 - rate * 0.1) + rate * (m["b"] / (1 - 0.9**k)) / (
+            np.sqrt(second / (1 - 0.999**k)) + 1e-8)
+        for name, value in x.items():
+            assert np.abs(run[name].isel(run=0, time=k).values - value).max() < 1e-11 * k, (name, k)
+
+
+def test_the_flow_of_muon_orthogonalises_each_matrix_of_a_list():
+    stream, step, rate = Residual(), 1e-3, 0.02
+    run = popflow.run(stream.system(), optimizer="muon", learning_rate=rate, method="euler",
+                      dt=step, t_end=20 * step, saves=21, save_spacing="linear")
+    x = {name: value.copy() for name, value in stream.start.items()}
+    m = {name: np.zeros_like(x[name]) for name in "WV"}
+    for k in range(1, 21):
+        g = stream.descent(x["W"], x["V"], run.b.values[k - 1])
+        for name in "WV":
+            along = [polar(one if one.any() else other, False)
+                     for one, other in zip(m[name], g[name])]
+            x[name] = x[name] + step * np.array(along)
+            m[name] = m[name] + step * np.log(1 / 0.9) / rate * (g[name] / (1 - 0.9) - m[name])
+            assert np.abs(run[name].values[k] - x[name]).max() < 1e-11, (name, k)
