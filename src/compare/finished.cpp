@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -96,7 +95,7 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
   const Provenance provenance;
   const InterruptGuard guard;
   Workers workers(threads_of(options));
-  const auto interrupted = unless_interrupted(screen, [&] {
+  const auto make = [&] {
     std::optional<double> learning_rate;
     if (options.given("learning-rate")) learning_rate = options.real("learning-rate");
     const auto rungs = of_sweeps ? finished_sweeps(files, catalogue)
@@ -110,16 +109,13 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);
     rungs->compare(comparison_options(options), file, workers, screen);
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
-    file.set_attributes(
-        {{"provenance", "ended", timestamp()}, {"provenance", "wall_time", wall.count()}});
-    publish_readable(file, options.flag("force"),
-                     [](const DataFile& whole) { (void)describe_comparison(whole); });
-  });
-  if (interrupted) return *interrupted;
-  screen.result(describe_comparison(DataFile(path)));
-  screen.show_picture(path);
-  return ExitCode::success;
+    file.set_attributes({{"provenance", "ended", timestamp()},
+                         {"provenance", "wall_time", provenance.wall_time()}});
+    return file;
+  };
+  const ExitCode code = make_of_files(make, describe_comparison, options.flag("force"), screen);
+  if (code == ExitCode::success) screen.show_picture(path);
+  return code;
 }
 
 }  // namespace popflow

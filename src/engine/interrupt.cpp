@@ -70,16 +70,4 @@ void throw_if_interrupted() {
   if (InterruptGuard::signal() != 0) throw Interrupted{};
 }
 
-std::optional<ExitCode> unless_interrupted(Screen& screen, const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Interrupted&) {
-    screen.progress_done();
-    screen.warning("interrupted; no file was written");
-    return interrupted_code();
-  }
-  screen.progress_done();
-  return std::nullopt;
-}
-
 }  // namespace popflow

@@ -2,11 +2,8 @@
 
 #include <array>
 #include <csignal>
-#include <functional>
-#include <optional>
 
 #include "popflow/error.hpp"
-#include "text/screen.hpp"
 
 namespace popflow {
 
@@ -35,9 +32,5 @@ struct Interrupted {};
 
 /// Throws Interrupted if a signal has arrived.
 void throw_if_interrupted();
-
-/// Calls `work`, which publishes its file at its very end. If a signal interrupts it, no file
-/// remains; prints a warning and returns the exit code.
-std::optional<ExitCode> unless_interrupted(Screen& screen, const std::function<void()>& work);
 
 }  // namespace popflow

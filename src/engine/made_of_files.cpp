@@ -22,6 +22,23 @@ std::vector<const char*> lists_of(const StoredFile& file) {
   return lists;
 }
 
+/// Gives a file its name if it can be read.
+void publish_readable(TrajectoryFile& file, bool force,
+                      const std::function<std::string(const DataFile&)>& read) {
+  file.sync();
+  try {
+    (void)read(DataFile(file.place()));
+  } catch (const InputError& error) {
+    std::string reason = error.what();
+    if (const std::size_t at = reason.find(file.place()); at != std::string::npos)
+      reason.replace(at, file.place().size(), file.path());
+    throw InputError("no file was written, because the joined file would not be readable: " +
+                     reason);
+  }
+  throw_if_interrupted();
+  file.publish(force);
+}
+
 }  // namespace
 
 void require_complete(const StoredFile& file) {
@@ -36,20 +53,22 @@ void require_complete(const StoredFile& file) {
   require_intact_slots(file);
 }
 
-void publish_readable(TrajectoryFile& file, bool force,
-                      const std::function<void(const DataFile&)>& read) {
-  file.sync();
+ExitCode make_of_files(const std::function<TrajectoryFile()>& make,
+                       const std::function<std::string(const DataFile&)>& describe, bool force,
+                       Screen& screen) {
+  std::string path;
   try {
-    read(DataFile(file.place()));
-  } catch (const InputError& error) {
-    std::string reason = error.what();
-    if (const std::size_t at = reason.find(file.place()); at != std::string::npos)
-      reason.replace(at, file.place().size(), file.path());
-    throw InputError("no file was written, because the joined file would not be readable: " +
-                     reason);
+    TrajectoryFile file = make();
+    publish_readable(file, force, describe);
+    path = file.path();
+  } catch (const Interrupted&) {
+    screen.progress_done();
+    screen.warning("interrupted; no file was written");
+    return interrupted_code();
   }
-  throw_if_interrupted();
-  file.publish(force);
+  screen.progress_done();
+  screen.result(describe(DataFile(path)));
+  return ExitCode::success;
 }
 
 }  // namespace popflow

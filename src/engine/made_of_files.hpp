@@ -1,10 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
 #include "popflow/data_file.hpp"
+#include "popflow/error.hpp"
+#include "text/screen.hpp"
 
 namespace popflow {
 
@@ -16,9 +19,12 @@ namespace popflow {
 /// `restart`, an intact slot.
 void require_complete(const StoredFile& file);
 
-/// Gives a file its name after `read`, which reads the file as its readers do, has returned without
-/// an exception.
-void publish_readable(TrajectoryFile& file, bool force,
-                      const std::function<void(const DataFile&)>& read);
+/// Calls `make`, which creates and fills a file without publishing it. Gives the file its name
+/// after `describe`, which reads the file as its readers do, has returned without an exception, and
+/// prints the description. If a signal interrupts this, no file remains; prints a warning and
+/// returns the exit code.
+ExitCode make_of_files(const std::function<TrajectoryFile()>& make,
+                       const std::function<std::string(const DataFile&)>& describe, bool force,
+                       Screen& screen);
 
 }  // namespace popflow

@@ -162,7 +162,8 @@ std::vector<std::string> outcomes_of(const GroupSpec& layout) {
   return {};
 }
 
-TrajectoryFile write_whole(const Ensemble& ensemble, const MergeOptions& options, Screen& screen) {
+TrajectoryFile write_whole(const MergeOptions& options, Screen& screen) {
+  const Ensemble ensemble = look_at(options.files);
   const FileParts files = ensemble.files();
   const StoredFile& first = ensemble.parts.front().file;
   Origins origins;
@@ -186,31 +187,17 @@ TrajectoryFile write_whole(const Ensemble& ensemble, const MergeOptions& options
   require_disk(options.output, file_bytes(layout), "");
   throw_if_interrupted();
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
-  const std::vector<PlacedVariable> variables = variables_of(first.layout());
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const PlacedVariable& variable = variables[i];
-    if (is_of_runs(variable))
-      copy_units(files, ensemble.owners, variable.path, variable.variable->type,
-                 variable.count() / files.front()->places.size(), file);
-    else
-      copy_whole(first, variable, file);
-    screen.progress(static_cast<double>(i + 1) / static_cast<double>(variables.size()),
-                    variable.path);
-  }
+  copy_all(
+      files, ensemble.owners, variables_of(first.layout()),
+      [](const PlacedVariable& variable) { return is_of_runs(variable); }, file, screen);
   return file;
 }
 
 }  // namespace
 
 ExitCode merge_ensemble(const MergeOptions& options, Screen& screen) {
-  const auto interrupted = unless_interrupted(screen, [&] {
-    const Ensemble ensemble = look_at(options.files);
-    TrajectoryFile file = write_whole(ensemble, options, screen);
-    publish_readable(file, options.force, [](const DataFile& whole) { (void)summarize(whole); });
-  });
-  if (interrupted) return *interrupted;
-  screen.result(summarize(DataFile(options.output)));
-  return ExitCode::success;
+  return make_of_files([&] { return write_whole(options, screen); }, summarize, options.force,
+                       screen);
 }
 
 }  // namespace popflow

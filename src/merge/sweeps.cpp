@@ -46,7 +46,8 @@ std::vector<UnitVariable> compared(const SweepPart& part, const std::set<std::st
   return found;
 }
 
-void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
+TrajectoryFile write_whole(const MergeOptions& options, const Catalogue& catalogue,
+                           Screen& screen) {
   std::vector<SweepPart> parts = read_sweep_parts(options.files, catalogue);
   const Cells whole(whole_sweep(parts), parts.front().cells.get());
   Origins origins;
@@ -76,32 +77,23 @@ void merge_into(const MergeOptions& options, const Catalogue& catalogue, Screen&
   describe_status(layout, count_statuses(parts, owners), first.runs() > 1);
   require_disk(options.output, file_bytes(layout), "");
   TrajectoryFile file = TrajectoryFile::create_unpublished(options.output, layout);
-  const std::vector<PlacedVariable> variables = variables_of(first.file.layout());
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const PlacedVariable& variable = variables[i];
-    // The coordinates of shards are not copied; neither are states whose shapes differ between the
-    // files.
-    const bool kept = file.has(variable.path) && !whole.is_coordinate(variable.path);
-    if (kept && is_of_cells(variable, *first.cells))
-      copy_units(files, owners, variable.path, variable.variable->type,
-                 variable.count() / first.places.size(), file);
-    else if (kept)
-      copy_whole(first.file, variable, file);
-    screen.progress(static_cast<double>(i + 1) / static_cast<double>(variables.size()),
-                    variable.path);
-  }
-  publish_readable(file, options.force,
-                   [&](const DataFile& made) { (void)describe_sweep(made, catalogue, ""); });
+  std::vector<PlacedVariable> variables = variables_of(first.file.layout());
+  // The whole has coordinates of its own.
+  std::erase_if(variables,
+                [&](const PlacedVariable& variable) { return whole.is_coordinate(variable.path); });
+  copy_all(
+      files, owners, variables,
+      [&](const PlacedVariable& variable) { return is_of_cells(variable, *first.cells); }, file,
+      screen);
+  return file;
 }
 
 }  // namespace
 
 ExitCode merge_sweeps(const MergeOptions& options, const Catalogue& catalogue, Screen& screen) {
-  const auto interrupted =
-      unless_interrupted(screen, [&] { merge_into(options, catalogue, screen); });
-  if (interrupted) return *interrupted;
-  screen.result(describe_sweep(DataFile(options.output), catalogue, ""));
-  return ExitCode::success;
+  return make_of_files([&] { return write_whole(options, catalogue, screen); },
+                       [&](const DataFile& whole) { return describe_sweep(whole, catalogue, ""); },
+                       options.force, screen);
 }
 
 }  // namespace popflow

@@ -121,6 +121,19 @@ bool same_unit(const FilePart& a, std::uint64_t in_a, const FilePart& b, std::ui
   return true;
 }
 
+/// Copies one variable of all units, with `width` numbers per unit.
+void copy_units(const FileParts& parts, const std::vector<Owner>& owners, const std::string& name,
+                NumberType type, std::size_t width, TrajectoryFile& to) {
+  const std::size_t row = width * bytes_of(type);
+  const std::size_t at_a_time =
+      std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(row, 1));
+  for (std::size_t first = 0; first < owners.size(); first += at_a_time) {
+    throw_if_interrupted();
+    copy_piece(parts, owners, name, type, width, first, std::min(at_a_time, owners.size() - first),
+               to);
+  }
+}
+
 }  // namespace
 
 void require_same_overlaps(const FileParts& parts, const std::vector<Owner>& owners,
@@ -143,21 +156,21 @@ void require_same_overlaps(const FileParts& parts, const std::vector<Owner>& own
   }
 }
 
-void copy_units(const FileParts& parts, const std::vector<Owner>& owners, const std::string& name,
-                NumberType type, std::size_t width, TrajectoryFile& to) {
-  const std::size_t row = width * bytes_of(type);
-  const std::size_t at_a_time =
-      std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(row, 1));
-  for (std::size_t first = 0; first < owners.size(); first += at_a_time) {
-    throw_if_interrupted();
-    copy_piece(parts, owners, name, type, width, first, std::min(at_a_time, owners.size() - first),
-               to);
+void copy_all(const FileParts& parts, const std::vector<Owner>& owners,
+              const std::vector<PlacedVariable>& variables,
+              const std::function<bool(const PlacedVariable&)>& is_of_units, TrajectoryFile& to,
+              Screen& screen) {
+  const FilePart& first = *parts.front();
+  double done = 0;
+  for (const PlacedVariable& variable : variables) {
+    const NumberType type = variable.variable->type;
+    if (to.has(variable.path) && is_of_units(variable))
+      copy_units(parts, owners, variable.path, type, variable.count() / first.places.size(), to);
+    else if (to.has(variable.path))
+      copy_numbers(first.file, {variable.path}, to, {variable.path}, variable.count(), type,
+                   throw_if_interrupted);
+    screen.progress(++done / static_cast<double>(variables.size()), variable.path);
   }
-}
-
-void copy_whole(const StoredFile& from, const PlacedVariable& variable, TrajectoryFile& to) {
-  copy_numbers(from, {variable.path}, to, {variable.path}, variable.count(),
-               variable.variable->type, throw_if_interrupted);
 }
 
 }  // namespace popflow

@@ -8,6 +8,7 @@
 
 #include "file/stored_file.hpp"
 #include "file/trajectory_file.hpp"
+#include "text/screen.hpp"
 
 namespace popflow {
 
@@ -64,12 +65,12 @@ void require_same_overlaps(const FileParts& parts, const std::vector<Owner>& own
                            const std::function<std::vector<UnitVariable>(std::size_t)>& compared,
                            const std::function<std::string(std::uint64_t)>& unit_name);
 
-/// Copies one variable of all units, with `width` numbers per unit: read in the parts' order,
-/// written in that of the whole.
-void copy_units(const FileParts& parts, const std::vector<Owner>& owners, const std::string& name,
-                NumberType type, std::size_t width, TrajectoryFile& to);
-
-/// Copies data that a file has once for all units.
-void copy_whole(const StoredFile& from, const PlacedVariable& variable, TrajectoryFile& to);
+/// Copies variables of the first part into the file of the whole, and reports the progress. A
+/// variable with numbers for each unit gets them from the units' owners: read in the parts' order,
+/// written in that of the whole. Variables that the file of the whole lacks are left out.
+void copy_all(const FileParts& parts, const std::vector<Owner>& owners,
+              const std::vector<PlacedVariable>& variables,
+              const std::function<bool(const PlacedVariable&)>& is_of_units, TrajectoryFile& to,
+              Screen& screen);
 
 }  // namespace popflow

@@ -179,7 +179,6 @@ void record_failure(const TrajectoryGroup& file, const std::exception_ptr& what)
 
 void close_run(const TrajectoryGroup& file, const Ending& ending, const Experiment& experiment,
                const Provenance& provenance) {
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
   const Outcome& outcome = ending.outcome;
   std::string message = outcome.message;
   if (outcome.kind == Outcome::Kind::reached && message.empty())
@@ -189,7 +188,7 @@ void close_run(const TrajectoryGroup& file, const Ending& ending, const Experime
       {"", "status_message", message},
       {"", "diverged_at", outcome.diverged_at},
       {"provenance", "ended", timestamp()},
-      {"provenance", "wall_time", provenance.before + wall.count()}};
+      {"provenance", "wall_time", provenance.wall_time()}};
   if (!experiment.system->info().outcomes.empty()) changes.push_back({"", "outcome", ending.where});
   file.sync();
   file.set_attributes(changes);

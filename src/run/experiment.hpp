@@ -92,6 +92,11 @@ class Progress {
 struct Provenance {
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   double before = 0;  ///< seconds that the run took before it was resumed
+
+  /// Returns the seconds that the run has taken so far.
+  [[nodiscard]] double wall_time() const {
+    return before + std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  }
 };
 
 /// Records in the file that the run is resumed, for the `times`-th time.

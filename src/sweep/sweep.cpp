@@ -1,7 +1,6 @@
 #include "sweep/sweep.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <sstream>
 
@@ -128,11 +127,10 @@ ExitCode compute(const Sweep& sweep, TrajectoryFile& file, bool fresh, Ledger& l
     const SweepEnding ending =
         ending_of(StatusCounts(DataFile(file.path())),
                   sweep.reduction || sweep.cells.runs() == 1 ? "cells" : "runs");
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
     file.set_attributes({{"", "status", ending.status},
                          {"", "status_message", ending.message},
                          {"provenance", "ended", timestamp()},
-                         {"provenance", "wall_time", provenance.before + wall.count()},
+                         {"provenance", "wall_time", provenance.wall_time()},
                          {"provenance", "ranks", std::int64_t{ranks.size()}},
                          {"provenance", "messages", ranks.messages()},
                          {"provenance", "writing_time", writer.seconds()}});
