@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <sstream>
 
 #include "compare/comparison.hpp"
@@ -21,6 +20,7 @@
 #include "engine/status.hpp"
 #include "file/axes.hpp"
 #include "file/output.hpp"
+#include "file/structure.hpp"
 #include "flow/start_state.hpp"
 #include "options/input_files.hpp"
 #include "options/rung_words.hpp"
@@ -40,10 +40,6 @@ namespace {
 /// Attribute of each rung that starts from a file; identifies the start when the comparison is
 /// resumed.
 constexpr const char* kStart = "start";
-
-std::string join_path(const std::string& group, const std::string& name) {
-  return group.empty() ? name : group + "/" + name;
-}
 
 /// Comparison as planned, before it runs.
 struct ComparisonPlan {
@@ -66,14 +62,17 @@ struct ComparisonPlan {
   /// Limits the states that all rungs together record to those that a single run may record.
   void cut_states() {
     double bytes = 0;
-    each_rung([&](Rung& rung) {
-      bytes += bytes_of_states(rung.experiment->plan, *rung.experiment->system);
-    });
-    if (bytes > kMostStates) each_rung([](Rung& rung) { rung.experiment->cut_states(); });
+    for (const Rung* rung : rungs())
+      bytes += bytes_of_states(rung->experiment->plan, *rung->experiment->system);
+    if (!(bytes > kMostStates)) return;
+    for (const Rung* rung : rungs()) rung->experiment->cut_states();
   }
-  void each_rung(const std::function<void(Rung&)>& call) {
-    for (Ladder& ladder : ladders)
-      for (Rung& rung : ladder.rungs) call(rung);
+  /// Returns the rungs of all ladders.
+  [[nodiscard]] std::vector<const Rung*> rungs() const {
+    std::vector<const Rung*> all;
+    for (const Ladder& ladder : ladders)
+      for (const Rung& rung : ladder.rungs) all.push_back(&rung);
+    return all;
   }
   [[nodiscard]] bool checks_noise() const { return config.options.flag("check-noise"); }
   /// Returns the first rung with a noise model.
@@ -82,12 +81,6 @@ struct ComparisonPlan {
       if (std::holds_alternative<SdePlan>(rung.experiment->plan.mode)) return rung;
     throw UsageError("--check-noise needs a rung with a noise model (sde, sde2 or gd); --rungs " +
                      config.options.word("rungs") + " has none");
-  }
-  [[nodiscard]] std::size_t runs() const {
-    std::size_t all = 0;
-    for (const Ladder& ladder : ladders)
-      for (const Rung& rung : ladder.rungs) all += rung.experiment->plan.ensemble.runs;
-    return all;
   }
   [[nodiscard]] GroupSpec layout() const;
   /// Returns the system with the observables that are compared.
@@ -206,8 +199,7 @@ GroupSpec ComparisonPlan::layout() const {
     root.groups.push_back(orders_group(ladders, options.level));
   }
   std::vector<std::string> groups;
-  for (const Ladder& ladder : ladders)
-    for (const Rung& rung : ladder.rungs) groups.push_back(join_path(ladder.group, rung.group));
+  for (const Rung* rung : rungs()) groups.push_back(rung->path);
   for (const Trajectories& of : given) groups.push_back(rung_group(of.file.word));
   const std::vector<std::string> words = words_of(*this);
   root.attributes = file_attributes(info, "comparison: " + info.title, "compare", config);
@@ -227,14 +219,12 @@ GroupSpec ComparisonPlan::layout() const {
 /// Throws InputError if a rung's start differs from the recorded one, because the file with the
 /// start has changed.
 void require_same_starts(const ComparisonPlan& plan, const std::string& path) {
-  for (const Ladder& ladder : plan.ladders)
-    for (const Rung& rung : ladder.rungs) {
-      const DataFile group(path, join_path(ladder.group, rung.group));
-      if (group.text_attribute("", kStart) != start_hash(*rung.experiment->system))
-        throw InputError(path + " began from another start than the one that --init-from " +
-                         plan.config.options.text("init-from") +
-                         " has now; restore that file to resume the comparison");
-    }
+  for (const Rung* rung : plan.rungs())
+    if (DataFile(path, rung->path).text_attribute("", kStart) !=
+        start_hash(*rung->experiment->system))
+      throw InputError(path + " began from another start than the one that --init-from " +
+                       plan.config.options.text("init-from") +
+                       " has now; restore that file to resume the comparison");
 }
 
 Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
@@ -264,17 +254,16 @@ std::vector<std::string> warnings_of(const std::vector<Rung>& rungs) {
 /// Returns a note on the states that a file of `bytes` bytes keeps by default: names the rungs of
 /// which only the first and the last state are kept, or says that the states make the file large.
 /// Empty if neither holds.
-std::string states_note(const std::vector<Ladder>& ladders, double bytes) {
+std::string states_note(const std::vector<const Rung*>& rungs, double bytes) {
   constexpr double kLarge = 256.0 * 1024 * 1024;
   std::vector<std::string> cut;
   bool all = false;
-  for (const Ladder& ladder : ladders)
-    for (const Rung& rung : ladder.rungs) {
-      if (rung.experiment->plan.output.states_were_cut &&
-          std::find(cut.begin(), cut.end(), rung.word) == cut.end())
-        cut.push_back(rung.word);
-      all = all || rung.experiment->plan.output.states == StateSaves::all;
-    }
+  for (const Rung* rung : rungs) {
+    const OutputPlan& output = rung->experiment->plan.output;
+    if (output.states_were_cut && std::find(cut.begin(), cut.end(), rung->word) == cut.end())
+      cut.push_back(rung->word);
+    all = all || output.states == StateSaves::all;
+  }
   if (!cut.empty()) return cut_states_note(text::join(cut, ", "));
   if (!all || bytes < kLarge) return "";
   return "the file will take " + describe_bytes(bytes) +
@@ -314,102 +303,92 @@ ExitCode warn_of_early_end(const Outcome& runs, const std::string& path, Screen&
 std::vector<double> work_of(const ComparisonPlan& plan) {
   std::vector<double> work;
   bool noisy = false;
-  for (const Ladder& ladder : plan.ladders)
-    for (const Rung& rung : ladder.rungs) {
-      work.insert(work.end(), rung.experiment->plan.ensemble.runs, rung.exact() ? 0 : 1);
-      noisy = noisy || !rung.exact();
-    }
+  for (const Rung* rung : plan.rungs()) {
+    work.insert(work.end(), rung->experiment->plan.ensemble.runs, rung->exact() ? 0 : 1);
+    noisy = noisy || !rung->exact();
+  }
   if (!noisy) std::fill(work.begin(), work.end(), 1);
   return work;
 }
 
-/// Rung of a comparison that is resumed, as its group in the file records it.
+/// Rung as its group in the comparison's file records it; empty in a new file.
 struct RecordedRung {
   std::optional<Outcome> ended;             ///< set if nothing is left to do
   std::unique_ptr<RecordedRuns> runs = {};  ///< null for a rung that has not begun
 };
 
 /// Returns the recorded state of all rungs, in order.
-std::vector<RecordedRung> recorded_rungs_of(ComparisonPlan& plan, const std::string& path) {
+std::vector<RecordedRung> recorded_rungs_of(const ComparisonPlan& plan, const std::string& path) {
   std::vector<RecordedRung> all;
-  for (Ladder& ladder : plan.ladders)
-    for (Rung& rung : ladder.rungs) {
-      Experiment& experiment = *rung.experiment;
-      DataFile before(path, join_path(ladder.group, rung.group));
-      RecordedRung& recorded = all.emplace_back();
-      if (is_done(before))
-        recorded.ended = recorded_outcome(before);
-      else if (RestartReader(before, *experiment.system)
-                   .find(experiment.driver_data, 0, Slots::resumable))
-        recorded.runs = std::make_unique<RecordedRuns>(std::move(before), experiment, false);
-    }
+  for (const Rung* rung : plan.rungs()) {
+    const Experiment& experiment = *rung->experiment;
+    DataFile before(path, rung->path);
+    RecordedRung& recorded = all.emplace_back();
+    if (is_done(before))
+      recorded.ended = recorded_outcome(before);
+    else if (RestartReader(before, *experiment.system)
+                 .find(experiment.driver_data, 0, Slots::resumable))
+      recorded.runs = std::make_unique<RecordedRuns>(std::move(before), experiment, false);
+  }
   return all;
 }
 
 /// Returns whether several ranks share the rung's runs.
-bool is_shared(const Rung& rung, const RecordedRung* before) {
-  return !rung.exact() && (before == nullptr || !before->ended);
+bool is_shared(const Rung& rung, const RecordedRung& before) {
+  return !rung.exact() && !before.ended;
 }
 
-/// Runs the rungs that are not finished; called by the first rank. `before` is empty, or has an
-/// entry for each rung.
-Outcome run_rungs(ComparisonPlan& plan, TrajectoryFile& file,
+/// Runs the rungs that are not finished; called by the first rank. `before` has an entry for each
+/// rung.
+Outcome run_rungs(const ComparisonPlan& plan, TrajectoryFile& file,
                   const std::vector<RecordedRung>& before, Ranks& ranks, Screen& screen) {
   Outcome worst;
   Progress progress(screen, work_of(plan));
   std::size_t first = 0, number = 0;
-  for (Ladder& ladder : plan.ladders) {
-    for (Rung& rung : ladder.rungs) {
-      Experiment& experiment = *rung.experiment;
-      const std::size_t runs = experiment.plan.ensemble.runs;
-      TrajectoryGroup group(file, join_path(ladder.group, rung.group));
-      const RecordedRung* const recorded = before.empty() ? nullptr : &before[number];
-      ++number;
-      if (recorded != nullptr && recorded->ended) {
-        note_end(*recorded->ended, rung.word, worst);
-        for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
-        first += runs;
-        continue;
-      }
-      const RecordedRuns* const goes_on = recorded == nullptr ? nullptr : recorded->runs.get();
-      const Provenance provenance;
-      if (goes_on == nullptr) {
-        write_starts(experiment, group);
-        group.sync();
-      }
-      Ranks alone;
-      const Ending ending = recording_failure(group, [&] {
-        return run_all(experiment, group, goes_on, progress,
-                       is_shared(rung, recorded) ? ranks : alone, first);
-      });
-      close_run(group, ending, experiment, provenance);
-      if (ending.outcome.kind == Outcome::Kind::interrupted) {
-        dismiss(ranks);  // the rung may have been computed by this rank alone
-        return ending.outcome;
-      }
-      note_end(ending.outcome, rung.word, worst);
+  for (const Rung* rung : plan.rungs()) {
+    Experiment& experiment = *rung->experiment;
+    const std::size_t runs = experiment.plan.ensemble.runs;
+    TrajectoryGroup group(file, rung->path);
+    const RecordedRung& recorded = before[number++];
+    if (recorded.ended) {
+      note_end(*recorded.ended, rung->word, worst);
+      for (std::size_t run = 0; run < runs; ++run) progress.done(first + run);
       first += runs;
+      continue;
     }
+    const Provenance provenance;
+    if (!recorded.runs) {
+      write_starts(experiment, group);
+      group.sync();
+    }
+    Ranks alone;
+    const Ending ending = recording_failure(group, [&] {
+      return run_all(experiment, group, recorded.runs.get(), progress,
+                     is_shared(*rung, recorded) ? ranks : alone, first);
+    });
+    close_run(group, ending, experiment, provenance);
+    if (ending.outcome.kind == Outcome::Kind::interrupted) {
+      dismiss(ranks);  // the rung may have been computed by this rank alone
+      return ending.outcome;
+    }
+    note_end(ending.outcome, rung->word, worst);
+    first += runs;
   }
   return worst;
 }
 
 /// Computes the shares of every rung that the first rank assigns; called by all other ranks.
-void compute_for_first_rank(ComparisonPlan& plan, const std::vector<RecordedRung>& before,
+void compute_for_first_rank(const ComparisonPlan& plan, const std::vector<RecordedRung>& before,
                             Ranks& ranks, Screen& screen) {
   const InterruptGuard guard;
   ranks.agree(nullptr);
   std::size_t number = 0;
-  for (Ladder& ladder : plan.ladders)
-    for (Rung& rung : ladder.rungs) {
-      const RecordedRung* const recorded = before.empty() ? nullptr : &before[number];
-      ++number;
-      if (!is_shared(rung, recorded)) continue;
-      Progress progress(screen, rung.experiment->plan.ensemble.runs);
-      if (!take_part(*rung.experiment, recorded == nullptr ? nullptr : recorded->runs.get(),
-                     progress, ranks))
-        return;
-    }
+  for (const Rung* rung : plan.rungs()) {
+    const RecordedRung& recorded = before[number++];
+    if (!is_shared(*rung, recorded)) continue;
+    Progress progress(screen, rung->experiment->plan.ensemble.runs);
+    if (!take_part(*rung->experiment, recorded.runs.get(), progress, ranks)) return;
+  }
 }
 
 /// Selects the paths of popflow's rungs at the times and for the observables of external
@@ -452,14 +431,13 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
     const bool others = !plan.given.empty();
     const SystemInfo compared = plan.compared();
     const CommonTimes common = others ? common_times(plan.times()) : CommonTimes();
-    TrajectoryGroup group(file, join_path(ladder.group, "comparison"));
+    TrajectoryGroup group(file, join(ladder.group, "comparison"));
     const ComparisonOptions options =
         others ? external_options(plan, given) : options_of(ladder, given);
     const std::vector<Subject> happenings = happenings_of(ladder);
     std::vector<RungPaths> paths;
     for (const Rung& rung : ladder.rungs)
-      paths.push_back(
-          read_paths(DataFile(file.path(), join_path(ladder.group, rung.group)), rung, happenings));
+      paths.push_back(read_paths(DataFile(file.path(), rung.path), rung, happenings));
     for (std::size_t r = 0; r < ladder.rungs.size(); ++r) {
       StepEffect effect;
       if (!has_step_effect(ladder.rungs[r])) continue;
@@ -467,7 +445,7 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
       for (std::size_t o = 0; o < info.observables.size(); ++o) {
         const std::string& name = info.observables[o].name;
         if (others) {
-          if (!file.has(join_path(ladder.group, "comparison/" + name + "_step_effect"))) continue;
+          if (!file.has(join(ladder.group, "comparison/" + name + "_step_effect"))) continue;
           effect.mean[o] = values_at(effect.mean[o], common.columns[r]);
           effect.error[o] = values_at(effect.error[o], common.columns[r]);
         }
@@ -498,8 +476,9 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
   return {};
 }
 
-ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<RecordedRung>& before,
-                const Provenance& provenance, Ranks& ranks, Workers& workers, Screen& screen) {
+ExitCode finish(const ComparisonPlan& plan, TrajectoryFile& file,
+                const std::vector<RecordedRung>& before, const Provenance& provenance, Ranks& ranks,
+                Workers& workers, Screen& screen) {
   Outcome runs, outcome;
   recording_failure(file, [&] {
     outcome = runs = run_rungs(plan, file, before, ranks, screen);
@@ -508,7 +487,6 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
     outcome = compare_runs(plan, file, workers, screen);
   });
   screen.progress_done();
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - provenance.begun;
   const bool cut = outcome.kind == Outcome::Kind::interrupted;
   file.sync();
   file.set_attributes(
@@ -518,7 +496,7 @@ ExitCode finish(ComparisonPlan& plan, TrajectoryFile& file, const std::vector<Re
             : "all rungs were compared" +
                   (runs.message.empty() ? "" : ", up to their ends; " + runs.message)},
        {"provenance", "ended", timestamp()},
-       {"provenance", "wall_time", provenance.before + wall.count()}});
+       {"provenance", "wall_time", provenance.wall_time()}});
   if (cut) {
     screen.warning(resume_hint(outcome, screen.program(), file.path()));
     return exit_code(outcome.kind);
@@ -552,15 +530,13 @@ std::string dry_run(const ComparisonPlan& plan, const GroupSpec& layout, const s
   std::ostringstream text;
   text << program << " compare " << plan.config.system << ", nothing run\n"
        << config_text(plan.config);
-  for (const Ladder& ladder : plan.ladders)
-    for (const Rung& rung : ladder.rungs) {
-      const Experiment& e = *rung.experiment;
-      text << join_path(ladder.group, rung.group) << ": " << e.plan.ensemble.runs
-           << (e.plan.ensemble.runs == 1 ? " run of " : " runs of ")
-           << e.system->shape().state_size()
-           << " numbers to t = " << shortest(e.plan.schedule().back()) << ", memory "
-           << describe_bytes(8 * e.memory_doubles()) << '\n';
-    }
+  for (const Rung* rung : plan.rungs()) {
+    const Experiment& e = *rung->experiment;
+    text << rung->path << ": " << e.plan.ensemble.runs
+         << (e.plan.ensemble.runs == 1 ? " run of " : " runs of ") << e.system->shape().state_size()
+         << " numbers to t = " << shortest(e.plan.schedule().back()) << ", memory "
+         << describe_bytes(8 * e.memory_doubles()) << '\n';
+  }
   text << "file " << path << ", " << describe_bytes(file_bytes(layout)) << '\n';
   return text.str();
 }
@@ -591,12 +567,11 @@ void print_notes(const RunConfig& config, const ComparisonPlan& plan, double byt
     screen.message(unused);
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
     screen.warning(path + ": " + warning);
-  if (const std::string states = states_note(plan.ladders, bytes);
+  if (const std::string states = states_note(plan.rungs(), bytes);
       !states.empty() && !config.options.has("state"))
     screen.message(states);
   std::vector<const Experiment*> experiments;
-  for (const Ladder& ladder : plan.ladders)
-    for (const Rung& rung : ladder.rungs) experiments.push_back(rung.experiment.get());
+  for (const Rung* rung : plan.rungs()) experiments.push_back(rung->experiment.get());
   if (const std::string cost = cost_warning(experiments, ranks); !cost.empty())
     screen.warning(path + ": " + cost);
 }
@@ -620,9 +595,10 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
         },
         [&] { return std::make_unique<ComparisonPlan>(config, catalogue, *workers); });
   });
+  const std::vector<RecordedRung> nothing(plan->rungs().size());
   const bool dry = options.flag("dry-run");
   if (!ranks.first()) {
-    if (!dry) compute_for_first_rank(*plan, {}, ranks, screen);
+    if (!dry) compute_for_first_rank(*plan, nothing, ranks, screen);
     return ExitCode::success;
   }
   if (dry) {
@@ -641,7 +617,7 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
     return std::make_unique<TrajectoryFile>(
         TrajectoryFile::create(path, layout, options.flag("force")));
   });
-  const ExitCode code = finish(*plan, *file, {}, provenance, ranks, *workers, screen);
+  const ExitCode code = finish(*plan, *file, nothing, provenance, ranks, *workers, screen);
   if (InterruptGuard::signal() == 0) screen.show_picture(path);
   return code;
 }

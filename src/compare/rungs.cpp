@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "file/structure.hpp"
 #include "noise/noise_models.hpp"
 #include "noise/samples.hpp"
 #include "observed/observed_info.hpp"
@@ -216,7 +217,8 @@ std::vector<Ladder> make_ladders(const RunConfig& config, const Catalogue& catal
     Ladder ladder{rates[i], several ? "learning_rate_" + std::to_string(i + 1) : "", {}};
     const Schedule schedule = common_schedule(config, rates[i], end, whole_steps);
     for (const RungModel& model : models) {
-      Rung rung{model.word, rung_group(model.word), nullptr};
+      const std::string group = rung_group(model.word);
+      Rung rung{model.word, group, join(ladder.group, group), nullptr};
       rung.experiment = std::make_unique<Experiment>(
           rung_config(config, system, model, rates[i], i, schedule), catalogue, workers);
       const Experiment& made = *rung.experiment;

@@ -13,7 +13,8 @@ namespace popflow {
 /// Model of the training dynamics (options/rung_words.hpp) as an experiment.
 struct Rung {
   std::string word;   ///< as the user types it
-  std::string group;  ///< the rung's group in the file: the word, with _ for :
+  std::string group;  ///< the rung's group in that of the ladder: the word, with _ for :
+  std::string path;   ///< of the group in the file
   std::unique_ptr<Experiment> experiment;
 
   /// Returns whether the rung has no randomness, so that one run suffices.
