@@ -1,18 +1,12 @@
 #include "compare/compare.hpp"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <sstream>
 
-#include "compare/comparison.hpp"
+#include "compare/comparison_plan.hpp"
 #include "compare/noise_check.hpp"
 #include "compare/report.hpp"
-#include "compare/rungs.hpp"
 #include "compare/step_effect.hpp"
-#include "compare/trajectories.hpp"
 #include "compare/when.hpp"
 #include "engine/distribution.hpp"
 #include "engine/interrupt.hpp"
@@ -21,9 +15,7 @@
 #include "file/axes.hpp"
 #include "file/output.hpp"
 #include "file/structure.hpp"
-#include "flow/start_state.hpp"
 #include "options/input_files.hpp"
-#include "options/rung_words.hpp"
 #include "popflow/memory.hpp"
 #include "run/continued_runs.hpp"
 #include "run/cost.hpp"
@@ -36,196 +28,6 @@
 namespace popflow {
 
 namespace {
-
-/// Attribute of each rung that starts from a file; identifies the start when the comparison is
-/// resumed.
-constexpr const char* kStart = "start";
-
-/// Comparison as planned, before it runs.
-struct ComparisonPlan {
-  RunConfig config;
-  std::vector<Trajectories> given;  ///< external rungs, after popflow's own
-  std::vector<Ladder> ladders;
-
-  /// With `recorded`, the file of a comparison that is resumed, external rungs are read from that
-  /// file.
-  ComparisonPlan(RunConfig from, const Catalogue& catalogue, Workers& workers,
-                 const std::string& recorded = "")
-      : config(std::move(from)),
-        given(given_rungs(config, catalogue.info(config.system), recorded)),
-        ladders(make_ladders(config, catalogue, workers, !given.empty())) {
-    if (!config.options.has("threads"))
-      config.options.resolve("threads", std::int64_t{workers.threads()});
-    if (checks_noise()) (void)noise_rung();
-    if (!config.options.has("state")) cut_states();
-  }
-  /// Limits the states that all rungs together record to those that a single run may record.
-  void cut_states() {
-    double bytes = 0;
-    for (const Rung* rung : rungs())
-      bytes += bytes_of_states(rung->experiment->plan, *rung->experiment->system);
-    if (!(bytes > kMostStates)) return;
-    for (const Rung* rung : rungs()) rung->experiment->cut_states();
-  }
-  /// Returns the rungs of all ladders.
-  [[nodiscard]] std::vector<const Rung*> rungs() const {
-    std::vector<const Rung*> all;
-    for (const Ladder& ladder : ladders)
-      for (const Rung& rung : ladder.rungs) all.push_back(&rung);
-    return all;
-  }
-  [[nodiscard]] bool checks_noise() const { return config.options.flag("check-noise"); }
-  /// Returns the first rung with a noise model.
-  [[nodiscard]] const Rung& noise_rung() const {
-    for (const Rung& rung : ladders.front().rungs)
-      if (std::holds_alternative<SdePlan>(rung.experiment->plan.mode)) return rung;
-    throw UsageError("--check-noise needs a rung with a noise model (sde, sde2 or gd); --rungs " +
-                     config.options.word("rungs") + " has none");
-  }
-  [[nodiscard]] GroupSpec layout() const;
-  /// Returns the system with the observables that are compared.
-  [[nodiscard]] SystemInfo compared() const {
-    const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
-    return given.empty() ? info : with_observables_of(info, given);
-  }
-  /// Returns the times of all rungs, including external ones.
-  [[nodiscard]] std::vector<TimesOf> times() const {
-    std::vector<TimesOf> times;
-    for (const Rung& rung : ladders.front().rungs)
-      times.push_back({rung.word, rung.experiment->plan.schedule()});
-    for (const Trajectories& of : given) times.push_back({of.file.name(), of.times});
-    return times;
-  }
-
- private:
-  static std::vector<Trajectories> given_rungs(RunConfig& config, const SystemInfo& system,
-                                               const std::string& recorded);
-};
-
-/// Reads the rungs of --from; popflow's own rungs are recorded at their times.
-std::vector<Trajectories> ComparisonPlan::given_rungs(RunConfig& config, const SystemInfo& system,
-                                                      const std::string& recorded) {
-  Parameters& options = config.options;
-  std::vector<Trajectories> given;
-  if (!options.has("from")) return given;
-  if (options.has("learning-rates"))
-    throw UsageError(
-        "--learning-rates compares rungs at several learning rates, but the trajectories of --from "
-        "have a single one; leave out one of the two options");
-  for (const char* name : {"saves", "save-spacing", "save-first", "save-at", "t-end", "steps"})
-    if (options.given(name) && recorded.empty())
-      throw UsageError(std::string("--") + name +
-                       " excludes --from: the rungs are recorded at the times of the files that "
-                       "--from names; leave it out");
-  const std::vector<FinishedFile> files = finished_files(options.word("from"));
-  require_different_words(files);
-  for (const FinishedFile& file : files) {
-    require_free_word(file);
-    if (rung_model(file.word, system))
-      throw UsageError("--from names " + file.path + " " + file.word + ", but " + system.name +
-                       " has a rung of this name; choose another name");
-    given.push_back(
-        recorded.empty()
-            ? read_trajectories(file, &system, options.real("learning-rate"))
-            : read_trajectories({file.word, recorded}, &system, {}, rung_group(file.word)));
-  }
-  std::vector<double> times = given.front().times;
-  for (const Trajectories& of : given)  // no longer than the shortest file
-    while (times.back() > of.times.back() && times.size() > 2) times.pop_back();
-  for (const char* name : {"saves", "save-spacing", "save-first", "steps"}) options.unset(name);
-  options.resolve("t-end", times.back());
-  options.resolve("save-at", times);
-  return given;
-}
-
-/// Returns a hash of a system's start; only equal starts have equal hashes.
-std::string start_hash(const System& system) {
-  const StartState start(system);
-  const std::uint64_t of_state = XXH3_64bits(start.x.data(), start.x.size() * sizeof(double));
-  return text::hexadecimal(
-      XXH3_64bits_withSeed(start.regime.data(), start.regime.size() * sizeof(double), of_state));
-}
-
-GroupSpec ladder_group(const Ladder& ladder, const ComparisonOptions& options) {
-  GroupSpec group;
-  group.name = ladder.group;
-  for (const Rung& rung : ladder.rungs) {
-    GroupSpec run = rung.experiment->layout();
-    run.name = rung.group;
-    run.attributes.push_back({"rung", rung.word});
-    if (rung.experiment->config.options.has("init-from"))
-      run.attributes.push_back({kStart, start_hash(*rung.experiment->system)});
-    group.groups.push_back(std::move(run));
-  }
-  group.groups.push_back(comparison_group(ladder, options));
-  return group;
-}
-
-/// Returns the options of the only ladder, which is compared at the times that all rungs have.
-ComparisonOptions external_options(const ComparisonPlan& plan, const ComparisonOptions& given) {
-  ComparisonOptions options = options_of(plan.ladders.front(), given);
-  options.times = common_times(plan.times()).times;
-  return options;
-}
-
-/// Returns the words of all rungs, including external ones.
-std::vector<std::string> words_of(const ComparisonPlan& plan) {
-  std::vector<std::string> words;
-  for (const Rung& rung : plan.ladders.front().rungs) words.push_back(rung.word);
-  for (const Trajectories& of : plan.given) words.push_back(of.file.word);
-  return words;
-}
-
-/// Adds the external rungs to the layout of the only ladder.
-void add_given(const ComparisonPlan& plan, const ComparisonOptions& options, GroupSpec& root) {
-  const SystemInfo compared = plan.compared();
-  const Ladder& ladder = plan.ladders.front();
-  GroupSpec comparison = comparison_group(compared, words_of(plan), ladder.learning_rate,
-                                          external_options(plan, options), happenings_of(ladder));
-  mark_trajectories(comparison, plan.given, compared);
-  root.groups.pop_back();
-  for (const Trajectories& of : plan.given) root.groups.push_back(trajectories_group(of, compared));
-  root.groups.push_back(std::move(comparison));
-}
-
-GroupSpec ComparisonPlan::layout() const {
-  const ComparisonOptions options = comparison_options(config.options);
-  const SystemInfo& info = ladders.front().rungs.front().experiment->system->info();
-  GroupSpec root = ladder_group(ladders.front(), options);
-  if (!given.empty()) add_given(*this, options, root);
-  if (ladders.size() > 1) {
-    root = {};
-    for (const Ladder& ladder : ladders) root.groups.push_back(ladder_group(ladder, options));
-    root.groups.push_back(orders_group(ladders, options.level));
-  }
-  std::vector<std::string> groups;
-  for (const Rung* rung : rungs()) groups.push_back(rung->path);
-  for (const Trajectories& of : given) groups.push_back(rung_group(of.file.word));
-  const std::vector<std::string> words = words_of(*this);
-  root.attributes = file_attributes(info, "comparison: " + info.title, "compare", config);
-  root.attributes.insert(root.attributes.end(),
-                         {{"rungs", joined(words)},
-                          {"settings", static_cast<std::int64_t>(ladders.size())},
-                          {"run_groups", joined(groups)},
-                          // Path at which --problem finds a problem.
-                          {"problem", groups.front() + "/problem"}});
-  if (checks_noise()) root.groups.push_back(noise_group(noise_rung()));
-  root.groups.push_back(parameters_group(config));
-  root.groups.push_back(
-      provenance_group(static_cast<unsigned>(config.options.integer("threads")), info));
-  return root;
-}
-
-/// Throws InputError if a rung's start differs from the recorded one, because the file with the
-/// start has changed.
-void require_same_starts(const ComparisonPlan& plan, const std::string& path) {
-  for (const Rung* rung : plan.rungs())
-    if (DataFile(path, rung->path).text_attribute("", kStart) !=
-        start_hash(*rung->experiment->system))
-      throw InputError(path + " began from another start than the one that --init-from " +
-                       plan.config.options.text("init-from") +
-                       " has now; restore that file to resume the comparison");
-}
 
 Outcome interrupted() { return {Outcome::Kind::interrupted, 0, "interrupted"}; }
 
@@ -424,7 +226,6 @@ std::vector<double> values_at(const std::vector<double>& values,
 /// Computes the statistics from the runs' recorded values.
 Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& workers,
                      Screen& screen) {
-  const ComparisonOptions given = comparison_options(plan.config.options);
   std::vector<Comparison> comparisons;
   for (const Ladder& ladder : plan.ladders) {
     const SystemInfo& info = ladder.rungs.front().experiment->system->info();
@@ -432,8 +233,7 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
     const SystemInfo compared = plan.compared();
     const CommonTimes common = others ? common_times(plan.times()) : CommonTimes();
     TrajectoryGroup group(file, join(ladder.group, "comparison"));
-    const ComparisonOptions options =
-        others ? external_options(plan, given) : options_of(ladder, given);
+    const ComparisonOptions options = plan.options_of(ladder);
     const std::vector<Subject> happenings = happenings_of(ladder);
     std::vector<RungPaths> paths;
     for (const Rung& rung : ladder.rungs)
@@ -467,7 +267,8 @@ Outcome compare_runs(const ComparisonPlan& plan, TrajectoryFile& file, Workers& 
     if (InterruptGuard::signal() != 0) return interrupted();
   }
   if (comparisons.size() > 1)
-    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons, given.level);
+    write_orders(TrajectoryGroup(file, "comparison"), plan.ladders, comparisons,
+                 plan.config.options.real("level"));
   if (plan.checks_noise()) {
     const std::optional<NoiseCheck> check = check_noise(plan.noise_rung());
     if (!check) return interrupted();
@@ -699,7 +500,7 @@ ExitCode resume_on(Ranks& ranks, const std::string& path, const ResumeOptions& o
       file->require(layout);
       require_axes(DataFile(path), layout);
     }
-    if (configured->options.has("init-from")) require_same_starts(*made, path);
+    if (configured->options.has("init-from")) made->require_same_starts(path);
     recorded = recorded_rungs_of(*made, path);
     return made;
   });

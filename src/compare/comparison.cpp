@@ -298,11 +298,6 @@ std::vector<Subject> happenings_of(const Ladder& ladder) {
   return all;
 }
 
-GroupSpec comparison_group(const Ladder& ladder, const ComparisonOptions& options) {
-  return comparison_group(ladder.rungs.front().experiment->system->info(), words_of(ladder),
-                          ladder.learning_rate, options_of(ladder, options), happenings_of(ladder));
-}
-
 GroupSpec comparison_group(const SystemInfo& system, const std::vector<std::string>& words,
                            double learning_rate, const ComparisonOptions& options,
                            const std::vector<Subject>& happenings) {

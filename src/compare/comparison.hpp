@@ -172,7 +172,6 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
 GroupSpec comparison_group(const SystemInfo& info, const std::vector<std::string>& rungs,
                            double learning_rate, const ComparisonOptions& options,
                            const std::vector<Subject>& happenings);
-GroupSpec comparison_group(const Ladder& ladder, const ComparisonOptions& options);
 /// Completes the options with the invariants and times of a ladder, and its events and passages.
 ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options);
 std::vector<Subject> happenings_of(const Ladder& ladder);
