@@ -451,18 +451,12 @@ ExitCode report_finished(const std::string& path, Screen& screen) {
 /// Returns the configuration with which the comparison in a file is resumed.
 RunConfig config_of_comparison(const DataFile& before, const ResumeOptions& options,
                                const Catalogue& catalogue) {
-  const std::string name = before.text_attribute("", "system").value_or("");
-  RunConfig config = blaming_file(before.path(), [&] {
-    return compare_from_config_text(catalogue.info(name),
-                                    before.text_attribute("parameters", "config").value_or(""),
-                                    before.path());
-  });
+  RunConfig config = stored_config(before, catalogue, compare_from_config_text);
   // The problem in the file replaces the options that made the problem, unless the start comes from
   // another file, which alone stores the start.
-  if (!config.options.has("init-from")) use_own_problem(config, before, catalogue.info(name));
-  if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
-  if (options.checkpoint_every)
-    config.options.resolve("checkpoint-every", *options.checkpoint_every);
+  if (!config.options.has("init-from"))
+    use_own_problem(config, before, catalogue.info(config.system));
+  options.apply(config.options);
   return config;
 }
 

@@ -180,13 +180,21 @@ void require_format(const DataFile& file) {
                      "; this program reads version 1");
 }
 
-RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
+RunConfig stored_config(const DataFile& file, const Catalogue& catalogue, ConfigParser parse) {
   require_format(file);
   const std::string system = required_text(file, "", "system");
   const std::string text = required_text(file, "parameters", "config");
+  if (catalogue.find(system) == nullptr)
+    throw InputError(file.path() + " has the system '" + system +
+                     "', which this program does not have; the file's attribute 'history' names "
+                     "the program that wrote it");
   plugin::require_same_source(file);
-  RunConfig config = blaming_file(
-      file.path(), [&] { return from_config_text(catalogue.info(system), text, file.path()); });
+  return blaming_file(file.path(),
+                      [&] { return parse(catalogue.info(system), text, file.path()); });
+}
+
+RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue) {
+  RunConfig config = stored_config(file, catalogue, from_config_text);
   if (!config.options.has("t-end"))
     throw InputError(file.path() + " is incomplete: 't-end' is missing in its 'config'");
   return config;
@@ -228,9 +236,7 @@ ResumePlan plan_resume(const std::string& path, const ResumeOptions& options,
   plan.wall_time = file.number_attribute("provenance", "wall_time").value_or(0);
   plan.resumed = times_resumed(file);
   plan.recorded.command_line = options.command_line;
-  if (options.threads) plan.config.options.resolve("threads", std::int64_t{*options.threads});
-  if (options.checkpoint_every)
-    plan.config.options.resolve("checkpoint-every", *options.checkpoint_every);
+  options.apply(plan.config.options);
 
   const bool unfinished = is_unfinished(status);
   if (options.t_end && *options.t_end > end) {

@@ -58,6 +58,12 @@ std::int64_t times_resumed(const DataFile& file);
 
 /// Throws InputError unless popflow wrote the file, in a format that this program reads.
 void require_format(const DataFile& file);
+/// Parses the stored configuration of a run, sweep or comparison: from_config_text() or its like.
+using ConfigParser = RunConfig (*)(const SystemInfo& system, const std::string& text,
+                                   const std::string& file);
+/// Returns the configuration that a file stores. Throws InputError as require_format() does, and if
+/// this program lacks the system or has another version of its plug-in.
+RunConfig stored_config(const DataFile& file, const Catalogue& catalogue, ConfigParser parse);
 /// Returns the run's own configuration, as its file records it. Throws InputError as
 /// config_of_file() does.
 RunConfig recorded_config(const DataFile& file, const Catalogue& catalogue);

@@ -17,6 +17,12 @@ struct ResumeOptions {
   std::optional<unsigned> threads;         ///< worker threads; by default as in the file's run
   std::optional<double> checkpoint_every;  ///< seconds between checkpoints
   std::string command_line = {};           ///< as typed, for the file's history
+
+  /// Sets threads and checkpoint interval in the options of a run.
+  void apply(Parameters& to) const {
+    if (threads) to.resolve("threads", std::int64_t{*threads});
+    if (checkpoint_every) to.resolve("checkpoint-every", *checkpoint_every);
+  }
 };
 
 /// Runs one experiment into one file, and reports progress and end on `screen`. Throws UsageError,

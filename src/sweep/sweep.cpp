@@ -12,7 +12,6 @@
 #include "file/output.hpp"
 #include "file/stored_file.hpp"
 #include "options/tokens.hpp"
-#include "plugin/loaded.hpp"
 #include "run/continued_runs.hpp"
 #include "run/experiment.hpp"
 #include "run/resume_config.hpp"
@@ -191,19 +190,7 @@ std::vector<std::string> remarks_on(const RunConfig& config, const Cells& cells)
 }  // namespace
 
 RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
-  require_format(file);
-  const auto system = file.text_attribute("", "system");
-  const auto text = file.text_attribute("parameters", "config");
-  if (!system || !text)
-    throw InputError(file.path() + " is incomplete: its system or its parameters are missing");
-  if (catalogue.find(*system) == nullptr)
-    throw InputError(file.path() + " is a sweep of the system '" + *system +
-                     "', which this program does not have; the file's attribute 'history' names "
-                     "the program that wrote it");
-  plugin::require_same_source(file);
-  return blaming_file(file.path(), [&] {
-    return sweep_from_config_text(catalogue.info(*system), *text, file.path());
-  });
+  return stored_config(file, catalogue, sweep_from_config_text);
 }
 
 ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
@@ -274,9 +261,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
           before->text_attribute("", "status") != "running" &&
           StatusCounts(*before)[Status::missing] == 0)
         return nullptr;
-      if (options.threads) config.options.resolve("threads", std::int64_t{*options.threads});
-      if (options.checkpoint_every)
-        config.options.resolve("checkpoint-every", *options.checkpoint_every);
+      options.apply(config.options);
       if (cells.keep_going) config.options.resolve("keep-going", true);
       require_files(Cells(config), "resume where the sweep was begun, or where its files are");
       Workers alone(1);  // the number of threads is in the file

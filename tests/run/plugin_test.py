@@ -137,6 +137,14 @@ def test_resuming_needs_the_plugin_that_made_the_file():
         popflow("resume", "a.h5", "--t-end", 4, "--system", well, folder=folder, code=0)
         with h5py.File(f"{folder}/a.h5") as a, h5py.File(f"{folder}/whole.h5") as whole:
             check(np.array_equal(a["x"][()], whole["x"][()]), "resumed, it has other numbers")
+        popflow("compare", well, "--learning-rate", 0.1, "--runs", 8, "--t-end", 1, "-o", "c.h5",
+                folder=folder)
+        with h5py.File(f"{folder}/c.h5", "a") as file:
+            status = file.attrs.get_id("status")
+            status.write(np.array(b"running", dtype=status.dtype))
+        said = popflow("resume", "c.h5", "--system", other, folder=folder, code=3).err
+        check("another version of the plug-in" in said, said)
+        popflow("resume", "c.h5", "--system", well, folder=folder, code=0)
 
 
 def test_a_library_that_is_cut_short_or_foreign_is_refused():
