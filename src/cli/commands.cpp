@@ -91,7 +91,7 @@ Screen screen_for_ranks(const Program& program, const Parameters& options) {
 Screen screen_for_one(const Program& program, const std::string& command,
                       const Parameters& options) {
   Screen screen = screen_for(program, options);
-  if (const std::string warning = ranks_warning(command); !warning.empty()) screen.warning(warning);
+  screen.warning(ranks_warning(command));
   return screen;
 }
 

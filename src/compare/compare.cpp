@@ -95,7 +95,7 @@ void note_end(const Outcome& outcome, const std::string& rung, Outcome& worst) {
 /// Warns of rungs that ended early; returns the exit code.
 ExitCode warn_of_early_end(const Outcome& runs, const std::string& path, Screen& screen) {
   if (!ended_early(runs)) return ExitCode::success;
-  screen.warning(path + ": " + runs.message + "; the comparison ends there");
+  screen.warning(path, runs.message + "; the comparison ends there");
   return exit_code(runs.kind);
 }
 
@@ -348,14 +348,13 @@ void print_notes(const RunConfig& config, const ComparisonPlan& plan, double byt
   for (const std::string& unused : without_effect(config)) screen.message(unused);
   if (!plan.given.empty()) {
     const std::vector<TimesOf> times = plan.times();
-    if (const std::string said = common_times_note(common_times(times), times); !said.empty())
-      screen.message(said);
+    screen.message(common_times_note(common_times(times), times));
     for (const std::string& left_out :
          left_out_notes(plan.ladders.front().rungs.front().experiment->system->info(),
                         plan.compared(), plan.given))
       screen.message(left_out);
   }
-  if (const std::string start = start_note(config.options); !start.empty()) screen.message(start);
+  screen.message(start_note(config.options));
   for (const Rung& rung : plan.ladders.front().rungs)
     if (const std::string end = rounded_end_note(config.options, rung.experiment->plan.mode,
                                                  rung.experiment->plan.course.end);
@@ -363,18 +362,13 @@ void print_notes(const RunConfig& config, const ComparisonPlan& plan, double byt
       screen.message(end);
       break;
     }
-  if (const std::string unused = no_effect_note(plan.ladders.front().rungs, config);
-      !unused.empty())
-    screen.message(unused);
+  screen.message(no_effect_note(plan.ladders.front().rungs, config));
   for (const std::string& warning : warnings_of(plan.ladders.front().rungs))
-    screen.warning(path + ": " + warning);
-  if (const std::string states = states_note(plan.rungs(), bytes);
-      !states.empty() && !config.options.has("state"))
-    screen.message(states);
+    screen.warning(path, warning);
+  if (!config.options.has("state")) screen.message(states_note(plan.rungs(), bytes));
   std::vector<const Experiment*> experiments;
   for (const Rung* rung : plan.rungs()) experiments.push_back(rung->experiment.get());
-  if (const std::string cost = cost_warning(experiments, ranks); !cost.empty())
-    screen.warning(path + ": " + cost);
+  screen.warning(path, cost_warning(experiments, ranks));
 }
 
 ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogue,

@@ -100,11 +100,10 @@ ExitCode compare_files(const Parameters& options, const std::string& system_name
     if (options.given("learning-rate")) learning_rate = options.real("learning-rate");
     const auto rungs = of_sweeps ? finished_sweeps(files, catalogue)
                                  : finished_runs(files, learning_rate, catalogue, screen);
-    if (const std::string warning = rungs->shared_numbers(); !warning.empty())
-      screen.warning(warning);
+    screen.warning(rungs->shared_numbers());
     std::vector<FinishedFile> own = files;
     std::erase_if(own, [](const FinishedFile& file) { return is_external(file.path); });
-    if (const std::string fewer = left_out_notes(own); !fewer.empty()) screen.message(fewer);
+    screen.message(left_out_notes(own));
     const GroupSpec layout = rungs->layout(options, command_line, workers.threads());
     require_disk(path, file_bytes(layout));
     TrajectoryFile file = TrajectoryFile::create_unpublished(path, layout);

@@ -379,8 +379,7 @@ std::unique_ptr<FinishedRungs> finished_runs(const std::vector<FinishedFile>& fi
     compared.common.columns.assign(compared.rungs.size(), all);
   } else {
     compared.common = common_times(times);
-    if (const std::string said = common_times_note(compared.common, times); !said.empty())
-      screen.message(said);
+    screen.message(common_times_note(compared.common, times));
     for (const std::string& said : left_out_notes(system == nullptr ? compared.system : *system,
                                                   compared.system, compared.given))
       screen.message(said);

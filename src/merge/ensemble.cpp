@@ -173,7 +173,7 @@ TrajectoryFile write_whole(const MergeOptions& options, Screen& screen) {
         part.file);
     require_same_shared(first, part.file);
   }
-  if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
+  screen.warning(origins.warning());
   require_same_overlaps(
       files, ensemble.owners, [&](std::size_t part) { return compared(ensemble.parts[part]); },
       [&](std::uint64_t run) {

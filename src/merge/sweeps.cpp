@@ -2,11 +2,9 @@
 
 #include <set>
 
-#include "engine/interrupt.hpp"
 #include "engine/made_of_files.hpp"
 #include "engine/status.hpp"
 #include "file/output.hpp"
-#include "file/structure.hpp"
 #include "merge/origins.hpp"
 #include "merge/sweep_parts.hpp"
 #include "merge/whole_layout.hpp"
@@ -66,7 +64,7 @@ TrajectoryFile write_whole(const MergeOptions& options, const Catalogue& catalog
   const FileParts files = pointers_to_parts(parts);
   const std::vector<Owner> owners = find_owners(files, whole.whole(), false);
   if (!options.allow_missing) require_all(owners, parts, whole);
-  if (const std::string warning = origins.warning(); !warning.empty()) screen.warning(warning);
+  screen.warning(origins.warning());
   const std::set<std::string> shared = shared_variables(parts, whole);
   require_same_overlaps(
       files, owners, [&](std::size_t part) { return compared(parts[part], shared); },

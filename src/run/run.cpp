@@ -35,14 +35,12 @@ ExitCode report(const std::string& path, const Outcome& outcome, bool may_warn, 
     const DataFile file(path);
     if (!screen.quiet()) screen.result(summarize(file));
     if (outcome.kind != Outcome::Kind::interrupted)
-      for (const std::string& warning : warnings_at_end(file))
-        screen.warning(path + ": " + warning);
+      for (const std::string& warning : warnings_at_end(file)) screen.warning(path, warning);
   }
   if (outcome.kind == Outcome::Kind::interrupted)
     screen.warning(resume_hint(outcome, screen.program(), path));
-  else if (!outcome.message.empty() && outcome.kind != Outcome::Kind::steady &&
-           outcome.kind != Outcome::Kind::stopped)
-    screen.warning(path + ": " + outcome.message);
+  else if (outcome.kind != Outcome::Kind::steady && outcome.kind != Outcome::Kind::stopped)
+    screen.warning(path, outcome.message);
   return exit_code(outcome.kind);
 }
 
@@ -93,24 +91,19 @@ void print_notes(const RunConfig& config, const Experiment& experiment, const st
   RunConfig settled = config;  // --save-first has an effect if auto chooses log
   settled.options.adopt("save-spacing", experiment.config.options);
   for (const std::string& unused : without_effect(settled)) screen.message(unused);
-  if (const std::string start = start_note(config.options); !start.empty()) screen.message(start);
-  if (const std::string start = start_warning(config.options); !start.empty())
-    screen.warning(path + ": " + start);
-  if (const std::string end =
-          rounded_end_note(config.options, experiment.plan.mode, experiment.plan.course.end);
-      !end.empty())
-    screen.message(end);
+  screen.message(start_note(config.options));
+  screen.warning(path, start_warning(config.options));
+  screen.message(
+      rounded_end_note(config.options, experiment.plan.mode, experiment.plan.course.end));
   for (const Note& note : experiment.system->notes())
     if (note.warning)
-      screen.warning(path + ": " + note.text);
+      screen.warning(path, note.text);
     else
       screen.message(note.text);
-  if (const std::string spacing = spacing_note(experiment); !spacing.empty())
-    screen.message(spacing);
+  screen.message(spacing_note(experiment));
   if (experiment.plan.output.states_were_cut) screen.message(cut_states_note());
   const Experiment* const alone = &experiment;
-  if (const std::string cost = cost_warning({&alone, 1}, ranks); !cost.empty())
-    screen.warning(path + ": " + cost);
+  screen.warning(path, cost_warning({&alone, 1}, ranks));
 }
 
 /// Computes the runs that the first rank hands out. Called by all other ranks.

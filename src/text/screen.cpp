@@ -73,14 +73,14 @@ double Screen::now() const {
 }
 
 void Screen::message(const std::string& text) {
-  if (messages_ == nullptr || options_.quiet) return;
+  if (messages_ == nullptr || options_.quiet || text.empty()) return;
   if (options_.progress == Progress::json) return object("note", text);
   clear_bar();
   *messages_ << text::printable(text) << '\n' << std::flush;
 }
 
 void Screen::warning(const std::string& text) {
-  if (messages_ == nullptr) return;
+  if (messages_ == nullptr || text.empty()) return;
   if (options_.progress == Progress::json) return object("warning", text);
   clear_bar();
   *messages_ << (options_.colour ? "\033[33mwarning:\033[0m " : "warning: ")
@@ -90,6 +90,10 @@ void Screen::warning(const std::string& text) {
 
 void Screen::object(const char* kind, const std::string& text) {
   *messages_ << nlohmann::ordered_json{{kind, text::printable(text)}} << std::endl;
+}
+
+void Screen::warning(const std::string& path, const std::string& text) {
+  if (!text.empty()) warning(path + ": " + text);
 }
 
 void Screen::result(const std::string& text) {

@@ -36,10 +36,12 @@ class Screen {
   /// Screen on standard output and standard error, with the terminal's properties.
   static Screen standard(const std::string& program, bool quiet, Progress progress);
 
-  /// Shows a message.
+  /// Shows a message, unless it is empty.
   void message(const std::string& text);
-  /// Shows a warning, even when quiet.
+  /// Shows a warning, even when quiet, unless it is empty.
   void warning(const std::string& text);
+  /// Shows a warning about a file, unless it is empty.
+  void warning(const std::string& path, const std::string& text);
   /// Shows a result of one or more lines.
   void result(const std::string& text);
 

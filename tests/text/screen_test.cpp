@@ -39,6 +39,16 @@ TEST_CASE("results and messages go to separate streams", "[fast][cli]") {
   CHECK(fixture.err.str() == "a remark\nwarning: a warning\n");
 }
 
+TEST_CASE("empty messages and warnings are not shown", "[fast][cli]") {
+  Fixture fixture;
+  Screen screen = fixture.screen({});
+  screen.message("");
+  screen.warning("");
+  screen.warning("a.h5", "");
+  screen.warning("a.h5", "a warning");
+  CHECK(fixture.err.str() == "warning: a.h5: a warning\n");
+}
+
 TEST_CASE("the option --quiet suppresses everything except warnings", "[fast][cli]") {
   Fixture fixture;
   Screen screen = fixture.screen({.quiet = true, .terminal = true});
