@@ -371,12 +371,9 @@ void print_notes(const RunConfig& config, const ComparisonPlan& plan, double byt
   screen.warning(path, cost_warning(experiments, ranks));
 }
 
-ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogue,
-                    Screen& screen) {
+ExitCode compare_on(Ranks& ranks, const RunConfig& config, const std::string& path,
+                    const Catalogue& catalogue, Screen& screen) {
   const Parameters& options = config.options;
-  const std::string path =
-      options.has("output") ? options.word("output") : config.system + "-compare.h5";
-  ranks.require_same(config.system + "\n" + path + "\n" + config_text(config));
   const auto workers = workers_of(ranks, options);
   const auto plan = on_all(ranks, [&] {
     return after_inputs(
@@ -420,8 +417,11 @@ ExitCode compare_on(Ranks& ranks, const RunConfig& config, const Catalogue& cata
 }  // namespace
 
 ExitCode compare(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
-  return with_ranks(Ranks::Connect::directly,
-                    [&](Ranks& ranks) { return compare_on(ranks, config, catalogue, screen); });
+  const std::string path =
+      config.options.has("output") ? config.options.word("output") : config.system + "-compare.h5";
+  return with_ranks(Ranks::Connect::directly, task_of(config, path), [&](Ranks& ranks) {
+    return compare_on(ranks, config, path, catalogue, screen);
+  });
 }
 
 namespace {
@@ -511,7 +511,7 @@ ExitCode resume_comparison(const std::string& path, const ResumeOptions& options
   if (options.t_end)
     throw UsageError("--t-end: a comparison cannot be extended; run a new one by '" +
                      screen.program() + " compare'");
-  return with_ranks(Ranks::Connect::directly, [&](Ranks& ranks) {
+  return with_ranks(Ranks::Connect::directly, options.task(path), [&](Ranks& ranks) {
     return resume_on(ranks, path, options, catalogue, screen);
   });
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <string>
 
 #include "engine/crew.hpp"
 #include "engine/exchange.hpp"
@@ -41,13 +42,14 @@ auto on_all(const Ranks& ranks, Make make) {
   return made;
 }
 
-/// Calls `body` with the ranks. After an error on any rank, ranks other than the first end without
-/// a message. If `body` fails on the first rank, the others are dismissed, so that they do not
-/// wait.
+/// Calls `body` with the ranks, which must all have the same `task`: throws UsageError if not.
+/// After an error on any rank, ranks other than the first end without a message. If `body` fails on
+/// the first rank, the others are dismissed, so that they do not wait.
 template <class Body>
-ExitCode with_ranks(Ranks::Connect connect, Body body) {
+ExitCode with_ranks(Ranks::Connect connect, const std::string& task, Body body) {
   Ranks ranks(connect);
   try {
+    ranks.require_same(task);
     return body(ranks);
   } catch (const Ranks::Aborted&) {
     return ExitCode::success;  // the first rank reports the error

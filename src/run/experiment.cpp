@@ -27,6 +27,10 @@ std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& option
   return std::make_unique<Workers>(options.has("threads") ? threads_of(options) : share);
 }
 
+std::string task_of(const RunConfig& config, const std::string& path) {
+  return config.system + "\n" + path + "\n" + config_text(config);
+}
+
 void require_free(const std::string& path, const Parameters& options) {
   if (!options.flag("dry-run")) require_free(path, options.flag("force"));
 }

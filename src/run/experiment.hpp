@@ -127,6 +127,8 @@ unsigned threads_of(const Parameters& options);
 /// Makes the threads of a rank: as many as the options request, by default its share of the
 /// machine.
 std::unique_ptr<Workers> workers_of(const Ranks& ranks, const Parameters& options);
+/// Returns the task of computing a file, in words that all ranks must have in common.
+std::string task_of(const RunConfig& config, const std::string& path);
 /// Calls require_free() of file/output.hpp with the options, unless it is a --dry-run, which writes
 /// nothing.
 void require_free(const std::string& path, const Parameters& options);

@@ -118,7 +118,6 @@ ExitCode compute_for_first_rank(Experiment& experiment, const RecordedRuns* befo
 
 ExitCode run_on(Ranks& ranks, const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
   const std::string path = output_of(config);
-  ranks.require_same(config.system + "\n" + path + "\n" + config_text(config));
   const auto workers = workers_of(ranks, config.options);
   const auto experiment = on_all(ranks, [&] {
     if (threads_of(config.options) > workers->threads())
@@ -173,7 +172,7 @@ ExitCode run_experiment(const RunConfig& config, const Catalogue& catalogue, Scr
                      screen.program() + " info " + output_of(config) + " --json'");
   // Only ensembles have work for several ranks.
   if (!has_noise(config.options)) require_one_process("a run of a flow");
-  return with_ranks(Ranks::Connect::directly,
+  return with_ranks(Ranks::Connect::directly, task_of(config, output_of(config)),
                     [&](Ranks& ranks) { return run_on(ranks, config, catalogue, screen); });
 }
 
@@ -243,7 +242,7 @@ ExitCode resume_experiment(const std::string& path, const ResumeOptions& options
                            const Catalogue& catalogue, Screen& screen) {
   const bool ensemble = DataFile(path).has_dataset("run");
   if (!ensemble) require_one_process("a run of a flow");
-  return with_ranks(Ranks::Connect::directly, [&](Ranks& ranks) {
+  return with_ranks(Ranks::Connect::directly, options.task(path), [&](Ranks& ranks) {
     return resume_on(ranks, path, options, catalogue, screen);
   });
 }

@@ -18,6 +18,10 @@ struct ResumeOptions {
   std::optional<double> checkpoint_every;  ///< seconds between checkpoints
   std::string command_line = {};           ///< as typed, for the file's history
 
+  /// Returns the task of resuming a file, in words that all ranks must have in common.
+  [[nodiscard]] std::string task(const std::string& path) const {
+    return "resume\n" + path + (t_end ? "\n" + shortest(*t_end) : "");
+  }
   /// Sets threads and checkpoint interval in the options of a run.
   void apply(Parameters& to) const {
     if (threads) to.resolve("threads", std::int64_t{*threads});

@@ -194,8 +194,8 @@ RunConfig sweep_config(const DataFile& file, const Catalogue& catalogue) {
 }
 
 ExitCode run_sweep(const RunConfig& config, const Catalogue& catalogue, Screen& screen) {
-  return with_ranks(Ranks::Connect::all, [&](Ranks& ranks) {
-    const std::string path = output_of(config);
+  const std::string path = output_of(config);
+  return with_ranks(Ranks::Connect::all, task_of(config, path), [&](Ranks& ranks) {
     const InterruptGuard guard;
     const std::unique_ptr<Workers> workers = workers_of(ranks, config.options);
     const auto sweep = on_all(ranks, [&] {
@@ -250,7 +250,7 @@ ExitCode resume_sweep(const std::string& path, const ResumeOptions& options,
     screen.result(describe_sweep(file, catalogue, ""));
     return ExitCode::success;
   };
-  return with_ranks(Ranks::Connect::all, [&](Ranks& ranks) {
+  return with_ranks(Ranks::Connect::all, options.task(path), [&](Ranks& ranks) {
     const InterruptGuard guard;
     std::unique_ptr<DataFile> before;
     const auto sweep = on_all(ranks, [&]() -> std::unique_ptr<Sweep> {

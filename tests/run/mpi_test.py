@@ -242,13 +242,22 @@ def test_an_error_is_printed_once():
 
 
 def test_ranks_with_other_options_are_refused():
-    with Folder() as folder:
-        script = f"exec {BINARY} run markov --mode sgd --t-end 1 -o $OMPI_COMM_WORLD_RANK.h5"
-        done = subprocess.run([LAUNCHER, "-n", "2", "sh", "-c", script], cwd=folder,
-                              env=SURROUNDINGS, capture_output=True, text=True, timeout=PATIENCE)
-        check(done.returncode == 2 and done.stderr.count("popflow: error") == 1, done.stderr)
-        check("different options" in done.stderr, done.stderr)
-        check(os.listdir(folder) == [], os.listdir(folder))
+    for command in ("run markov --mode sgd --t-end 1 -o $OMPI_COMM_WORLD_RANK.h5",
+                    "compare markov --learning-rate 0.1 --t-end 1 -o $OMPI_COMM_WORLD_RANK.h5",
+                    "sweep markov --over e0=0.1:0.4:4 --t-end 1$OMPI_COMM_WORLD_RANK -o a.h5",
+                    "resume $OMPI_COMM_WORLD_RANK.h5"):
+        with Folder() as folder:
+            if command.startswith("resume"):
+                for rank in range(2):
+                    popflow("sweep", *GRID[:3], "--t-end", 1, "-o", f"{rank}.h5", folder=folder)
+            before = os.listdir(folder)
+            script = f"exec {BINARY} {command}"
+            done = subprocess.run([LAUNCHER, "-n", "2", "sh", "-c", script], cwd=folder,
+                                  env=SURROUNDINGS, capture_output=True, text=True,
+                                  timeout=PATIENCE)
+            check(done.returncode == 2 and done.stderr.count("popflow: error") == 1, done.stderr)
+            check("different options" in done.stderr, done.stderr)
+            check(os.listdir(folder) == before, os.listdir(folder))
 
 
 def test_unconnected_ranks_are_refused():
