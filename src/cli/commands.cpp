@@ -48,13 +48,13 @@ struct Arguments {
 /// Parses a command's single argument and its options.
 Arguments parse(const Program& program, const Command& command,
                 const std::vector<std::string>& args, const std::string& what) {
-  const options::Words words = options::tokenise(args, {&command.options});
+  const options::Words words = options::tokenise(args, {&command.options()});
   if (words.positional.size() != 1) {
     const bool none = words.positional.empty();
     throw UsageError(program.name + " " + command.name + (none ? " needs " : " takes only ") +
                      what + (none ? "" : ", but '" + words.positional[1] + "' follows it"));
   }
-  Arguments arguments{words.positional.front(), Parameters(command.options)};
+  Arguments arguments{words.positional.front(), Parameters(command.options())};
   for (const auto& [key, value] : words.options) {
     arguments.options.set(key, value, Origin::command_line);
   }
@@ -250,7 +250,7 @@ ExitCode info_of_many(const Program& program, const options::Words& words) {
 }
 
 ExitCode info(const Program& program, const std::vector<std::string>& args) {
-  if (const options::Words words = options::tokenise(args, {&find_command("info").options});
+  if (const options::Words words = options::tokenise(args, {&find_command("info").options()});
       words.positional.size() > 1)
     return info_of_many(program, words);
   const auto [path, options] = parse(program, find_command("info"), args, "the name of one file");
@@ -355,8 +355,8 @@ ExitCode plot(const Program& program, const std::vector<std::string>& args) {
 ExitCode merge_parts(const Program& program, const std::vector<std::string>& args) {
   require_one_process("a merge");
   const Command& command = find_command("merge");
-  const options::Words words = options::tokenise(args, {&command.options});
-  Parameters options(command.options);
+  const options::Words words = options::tokenise(args, {&command.options()});
+  Parameters options(command.options());
   for (const auto& [key, value] : words.options) options.set(key, value, Origin::command_line);
   check_screen(options);
   if (words.positional.empty())
@@ -374,70 +374,77 @@ ExitCode merge_parts(const Program& program, const std::vector<std::string>& arg
                with_described(program.catalogue, {words.positional.front()}), screen);
 }
 
+template <ParameterTable (*make)()>
+const ParameterTable& made_once() {
+  static const ParameterTable table = make();
+  return table;
+}
+
+const ParameterTable& systems_options() {
+  static const ParameterTable table = {json_option(
+      "print the description as JSON, for other programs, with the options of run, compare, sweep "
+      "and verify")};
+  return table;
+}
+
+const ParameterTable& no_options() {
+  static const ParameterTable table;
+  return table;
+}
+
 }  // namespace
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
-      {"systems",
-       "[NAME] [options]",
-       "list the systems, or describe one",
+      {"systems", "[NAME] [options]", "list the systems, or describe one",
        "Without a name: lists the systems, one per line. With a name: describes that system by its "
        "equations and their source, its parameters, state fields, observables, invariants and "
        "events.",
-       true,
-       false,
-       {json_option("print the description as JSON, for other programs, with the options of run, "
-                    "compare, sweep and verify")},
-       systems},
+       true, false, systems_options, systems},
       {"run", "NAME [options]", "run one experiment on a system, into one file",
        "Integrates system NAME and writes one HDF5 (netCDF-4) file. Options come from their "
        "defaults, then from the file that --config names, then from the command line.",
-       true, false, run_options(), run},
+       true, false, run_options, run},
       {"compare", "NAME [options]", "compare flow, SDE and sampled SGD on one problem",
        "Runs several models of training (rungs), from the population flow to sampled SGD, on one "
        "problem, with one start and one set of save times. Writes them to one file, a group each. "
        "Compares every observable by statistics: means with standard errors, simultaneous "
        "confidence bands, and verdicts (agree within --delta, differ, or the number of runs needed "
        "to decide).",
-       true, false, compare_options(), compare_rungs},
+       true, false, compare_options, compare_rungs},
       {"sweep", "NAME --over AXIS ... [options]",
        "run many cells (parameters, starts, seeds) into one file",
        "Runs system NAME at all combinations of the axes' values, on all cores, and writes one "
        "file whose dimensions are the axes. 'info FILE --cell A=VALUE,...' prints the command "
        "'run' that gives the numbers of a cell. 'resume FILE' continues an interrupted sweep.",
-       true, false, sweep_options(), sweep},
-      {"experiments",
-       "[NAME]",
-       "list the shipped configurations, each with its claim",
+       true, false, sweep_options, sweep},
+      {"experiments", "[NAME]", "list the shipped configurations, each with its claim",
        "Without a name: lists the configurations that are shipped with the program, each with the "
        "command that runs it and the claim that it checks. With a name: prints that configuration. "
        "--config also takes such a name.",
-       false,
-       false,
-       {},
-       experiments},
+       false, false, no_options, experiments},
       {"verify", "NAME [options]", "check what a system declares",
        "Makes the problem that the options describe and checks what the system declares: its "
        "gradient, Jacobian, samples, covariance, invariants, exact solution and reductions. Also "
        "checks that threads, resuming and a file of the problem change no bit. Prints a line for "
        "each check, with the measured and the allowed value. The exit code is 1 if a check fails.",
-       true, false, verify_options(), verify_one},
+       true, false, verify_options, verify_one},
       {"info", "FILE... [options]", "show how a run went, or its observables as text",
        "Shows system, parameters, status, times, sizes, events and final values, from the file "
        "only; also while the run is in progress. For several files, such as the shards of a sweep, "
        "prints a line each (progress, time of the last write), and the shards that have no file.",
-       false, true, info_options(), info},
+       false, true, made_once<info_options>, info},
       {"plot", "FILE [options]", "draw a file, in the terminal or for a paper",
        "Draws the main content of the file: observables over time with events, bands over the runs "
        "of an ensemble, the means of a comparison and their differences, lines or maps of a sweep, "
        "verdicts of a comparison of sweeps. Drawing in a terminal needs no other program; -o "
        "FIGURE.pdf makes a figure by Python and matplotlib.",
-       false, true, plot_options(), plot},
+       false, true, made_once<plot_options>, plot},
       {"resume", "FILE [options]", "continue an unfinished run, or extend a finished one",
        "Continues the file's run where it was interrupted; the numbers are those of an "
        "uninterrupted run, bit for bit. With --t-end beyond the planned end, extends the run. "
        "Otherwise a finished file is left unchanged.",
-       false, true, resume_options(), resume},
+       false, true, made_once<resume_options>, resume},
       {"merge", "FILE... -o FILE", "join parts of an ensemble, or of a sweep, into one file",
        "Joins shards of a sweep ('sweep --shard I/N') into the file of the whole sweep. Also joins "
        "sweeps that differ in the values of a single axis, and a merged file with shards that were "
@@ -445,7 +452,7 @@ const std::vector<Command>& commands() {
        "runs follow one another without a gap. Every dataset equals that of a single large "
        "ensemble bit for bit, and the merged file can be resumed and extended. A run that is in "
        "several files must be the same in all. Interrupted parts are merged as they are.",
-       false, true, merge_options(), merge_parts},
+       false, true, made_once<merge_options>, merge_parts},
   };
   return table;
 }

@@ -22,9 +22,11 @@ struct Command {
   std::string arguments;  ///< form of a synopsis, "NAME [options]"
   std::string summary;    ///< sentence fragment for the help
   std::string description;
-  bool takes_system;       ///< whether the first argument is a system's name
-  bool takes_file;         ///< whether the first argument is a file
-  ParameterTable options;  ///< without the system's own parameters
+  bool takes_system;  ///< whether the first argument is a system's name
+  bool takes_file;    ///< whether the first argument is a file
+  /// Options without the system's own parameters. A function, because making the tables of all
+  /// commands would take a good part of the program's start.
+  const ParameterTable& (*options)();
   ExitCode (*run)(const Program& program, const std::vector<std::string>& args);
 };
 

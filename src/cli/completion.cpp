@@ -63,7 +63,7 @@ Completions::Completions(const Catalogue& catalogue) {
     add(info.parameters);
   }
   observables.assign(all.begin(), all.end());
-  for (const auto& command : commands()) add(command.options);
+  for (const auto& command : commands()) add(command.options());
   for (const auto& [option, its] : words) others.erase(option);
   for (const std::string& option : files) others.erase(option);
   for (const std::string& option : kOfObservables) others.erase(option);
@@ -208,7 +208,7 @@ std::string bash_completion(const Catalogue& catalogue) {
                  join(of.axes, " ") + "' observables='" + join(of.observables, " ") + "' ;;\n";
   }
   for (const auto& command : commands()) {
-    const std::string options = options_of(command.options);
+    const std::string options = options_of(command.options());
     command_cases += "    " + command.name + ") options='" + options +
                      (options.empty() ? "" : " ") + "--help'; first=" + first_of(command) + " ;;\n";
   }
@@ -266,7 +266,7 @@ std::string zsh_completion(const Catalogue& catalogue) {
   }
   for (const auto& command : commands()) {
     command_list += described(command.name, command.summary);
-    command_cases += "    " + command.name + ") options=(" + zsh_options(command.options) +
+    command_cases += "    " + command.name + ") options=(" + zsh_options(command.options()) +
                      " '--help:explain the command'); first=" + first_of(command) + " ;;\n";
   }
   return "#compdef popflow\n# zsh completion for popflow; written by its build\n\n"
@@ -337,7 +337,7 @@ std::string fish_completion(const Catalogue& catalogue) {
     const std::string is = "__popflow_is 2 " + command.name;
     if (command.takes_system) of_systems.push_back(command.name);
     if (command.takes_file) text += "complete -c popflow -n " + quoted(is) + " -F\n";
-    text += fish_options(all, command.options, is);
+    text += fish_options(all, command.options(), is);
   }
   text += "complete -c popflow -n " + quoted(at_second + "experiments") + " -a " +
           quoted(join(all.experiments, " ")) + "\n";

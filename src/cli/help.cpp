@@ -18,7 +18,7 @@ std::string option_rows(const std::vector<Parameter>& options) {
 }
 
 bool takes_parameters(const Command& command) {
-  return command.takes_system && !command.options.empty();
+  return command.takes_system && !command.options().empty();
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::string command_help(const Program& program, const Command& command, const S
   std::string text = program.name + " " + command.name + " " + command.arguments + "\n\n" +
                      paragraph(command.description);
   bool first = true;
-  for (const OptionGroup& group : option_groups(command.options)) {
+  for (const OptionGroup& group : option_groups(command.options())) {
     text += "\n" + group.question + "\n" + option_rows(group.options);
     if (std::exchange(first, false) && has_own)
       text += "\nParameters of " + system->name + "\n" + option_rows(system->parameters);

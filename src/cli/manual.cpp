@@ -52,8 +52,8 @@ std::string command_section() {
 std::string option_sections() {
   std::string text;
   for (const auto& command : commands()) {
-    if (command.options.empty()) continue;
-    text += section("\"OPTIONS OF " + command.name + "\"") + option_items(command.options);
+    if (command.options().empty()) continue;
+    text += section("\"OPTIONS OF " + command.name + "\"") + option_items(command.options());
   }
   return text;
 }

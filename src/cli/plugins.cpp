@@ -92,7 +92,7 @@ Catalogue with_plugins(const Catalogue& catalogue, const std::vector<std::string
   const std::vector<std::string> args(words.begin() + static_cast<std::ptrdiff_t>(first) + 1,
                                       words.end());
   if (const std::string path = value_of(args, "--system");
-      !path.empty() && Parameters(command->options).find("system") != nullptr)
+      !path.empty() && Parameters(command->options()).find("system") != nullptr)
     add(all, path);
   if (!command->takes_system) return all;
   if (!args.empty() && !args.front().starts_with('-')) {
@@ -133,6 +133,11 @@ Catalogue with_described(const Catalogue& catalogue, const std::vector<std::stri
 
 const SystemInfo& system_called(const Catalogue& catalogue, const std::string& word) {
   return catalogue.info(is_path(word) ? plugin::system_at(word) : word);
+}
+
+const SystemInfo* named_system(const Catalogue& catalogue, const std::vector<std::string>& words) {
+  if (words.size() < 2) return nullptr;
+  return catalogue.find(is_path(words[1]) ? plugin::system_at(words[1]) : words[1]);
 }
 
 void require_plugin(const Catalogue& catalogue, const std::string& file) {

@@ -23,6 +23,10 @@ Catalogue with_described(const Catalogue& catalogue, const std::vector<std::stri
 /// plug-in.
 const SystemInfo& system_called(const Catalogue& catalogue, const std::string& word);
 
+/// Returns the system that the word after the command names, as system_called() does; null if the
+/// word names none.
+const SystemInfo* named_system(const Catalogue& catalogue, const std::vector<std::string>& words);
+
 /// Throws UsageError if the file was made by a plug-in that was not given.
 void require_plugin(const Catalogue& catalogue, const std::string& file);
 

@@ -129,7 +129,7 @@ std::string reference_markdown(const Catalogue& catalogue) {
   }
   text += "\n";
   for (const auto& command : commands()) {
-    text += options("Options of `popflow " + command.name + "`", command.options);
+    text += options("Options of `popflow " + command.name + "`", command.options());
   }
   for (const auto& row : catalogue.rows()) text += system_chapter(row.info());
   return text;

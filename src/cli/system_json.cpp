@@ -100,7 +100,7 @@ std::string system_json(const SystemInfo& info) {
     if (command.takes_system && command.name != "systems")
       json["commands"][command.name] = {{"summary", command.summary},
                                         {"description", command.description},
-                                        {"options", options(command.options)}};
+                                        {"options", options(command.options())}};
   json["dimensions"] = list(info.dimensions, named<DimensionInfo>);
   json["fields"] = list(info.fields, described<FieldInfo>);
   json["observables"] = list(info.observables, described<ObservableInfo>);

@@ -1,6 +1,8 @@
 #include "text/utf8.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace popflow::text {
 
@@ -27,6 +29,22 @@ std::size_t character_length(std::string_view text) {
   const bool forbidden = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
                          (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
   return forbidden ? 0 : length;
+}
+
+/// Number of bytes at the start of `text` that are ASCII characters other than NUL, eight at a
+/// time.
+std::size_t ascii_prefix(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighBits = 0x8080808080808080;
+  std::size_t length = 0;
+  for (; length + sizeof kOnes <= text.size(); length += sizeof kOnes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + length, sizeof word);
+    // Without high bits, the subtraction sets one exactly if a byte is zero.
+    if (((word | (word - kOnes)) & kHighBits) != 0) break;
+  }
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c - 1) < 0x7F; };
+  while (length < text.size() && is_ascii(text[length])) ++length;
+  return length;
 }
 
 /// Whether the well-formed character is a control character: below U+0020, U+007F to U+009F, or a
@@ -61,7 +79,11 @@ std::string filtered(std::string_view text, Keep keep) {
 }  // namespace
 
 std::string as_utf8(std::string_view text) {
-  return filtered(text, [](std::string_view) { return true; });
+  const std::size_t plain = ascii_prefix(text);
+  std::string valid(text.substr(0, plain));
+  if (plain < text.size())
+    valid += filtered(text.substr(plain), [](std::string_view) { return true; });
+  return valid;
 }
 
 std::string_view cut_utf8(std::string_view text, std::size_t bytes) {

@@ -12,7 +12,7 @@ const ParameterTable& table() {
   static const ParameterTable all = [] {
     ParameterTable rows;
     for (const cli::Command& command : cli::commands())
-      rows.insert(rows.end(), command.options.begin(), command.options.end());
+      rows.insert(rows.end(), command.options().begin(), command.options().end());
     for (const CatalogueRow& row : systems().rows())
       rows.insert(rows.end(), row.info().parameters.begin(), row.info().parameters.end());
     return rows;

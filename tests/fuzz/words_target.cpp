@@ -69,14 +69,14 @@ std::string suggest(Random& random, const Lines& lines, std::size_t at) {
   if (at == 1 && command->takes_file) return "input";
   const std::string system = lines.size() > 1 ? lines[1] : "";
   if (lines.front() == "sweep" && random() % 4 == 0) {
-    const Parameter& swept = some_option(random, command->options, system);
+    const Parameter& swept = some_option(random, command->options(), system);
     return "--over=" + swept.name + "=" + some_value(random, swept) + "," +
            some_value(random, swept);
   }
-  if (command->options.empty() && system.empty()) return "--json";
-  const Parameter& option = command->options.empty()
+  if (command->options().empty() && system.empty()) return "--json";
+  const Parameter& option = command->options().empty()
                                 ? some_option(random, run_options(), system)
-                                : some_option(random, command->options, system);
+                                : some_option(random, command->options(), system);
   if (option.kind == Kind::flag) return "--" + option.name;
   return "--" + option.name + "=" + some_value(random, option);
 }

@@ -49,6 +49,31 @@ TEST_CASE("plugin: a description without a hash gets one from its text", "[fast]
   CHECK(one != read_description(kStart + kField + R"(, "end": 3})", "a.so").hash);
 }
 
+TEST_CASE("plugin: a generated source is read as JSON reads it", "[fast]") {
+  const auto source_in = [](const std::string& literal, const std::string& before = "") {
+    const Description found =
+        read_description(kStart + before + kField + R"(, "provenance": {"generated": ")" + literal +
+                             R"(", "source": "m.py"}})",
+                         "a.so");
+    for (const auto& [key, text] : found.provenance)
+      if (key == "generated") return text;
+    return std::string("none");
+  };
+  CHECK(source_in("") == "");
+  CHECK(source_in(R"(int a;\n\t\"\\\/ end\r\b\f)") == "int a;\n\t\"\\/ end\r\b\f");
+  CHECK(source_in(R"(caf\u00e9)") == "caf\u00e9");
+  CHECK(source_in("caf\u00e9") == "caf\u00e9");
+  CHECK(source_in(R"(a \"generated\": \"b\" c)") == R"(a "generated": "b" c)");
+  CHECK(source_in("text", R"("source": "a \"generated\": \"b\" c", )") == "text");
+  const auto refused = [](const std::string& provenance) {
+    return refusal(kStart + kField + R"(, "provenance": {"generated": ")" + provenance);
+  };
+  CHECK(refused("never ends").find("is no JSON") != std::string::npos);
+  CHECK(refused(R"(a wrong \q escape"}})").find("is no JSON") != std::string::npos);
+  CHECK(refused("a\nline\"}}").find("is no JSON") != std::string::npos);
+  CHECK(refused(R"(ends"}, 3})").find("is no JSON") != std::string::npos);
+}
+
 TEST_CASE("plugin: errors of a description are reported", "[fast]") {
   const auto says = [](const std::string& json, const std::string& sentence) {
     INFO(json);
