@@ -1,6 +1,5 @@
-// Layout of a file. The structure is encoded here (encoded_layout.hpp), or written by HDF5 if the
-// layout has more than is encoded; HDF5 is then closed for good. Everything after that, including
-// the first contents, is plain writing at known offsets.
+// Layout of a file. HDF5 writes the structure and is then closed for good; everything after that,
+// including the first contents, is plain writing at known offsets.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,13 +11,11 @@
 #include <future>
 #include <limits>
 #include <map>
-#include <optional>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "file/attribute.hpp"
-#include "file/encoded_layout.hpp"
 #include "file/examine.hpp"
 #include "file/hdf5.hpp"
 #include "file/output.hpp"
@@ -46,6 +43,14 @@ constexpr hsize_t kSmallestBlock = 512;
 // all datasets.
 constexpr std::size_t kFillBytes = std::size_t{1} << 16;
 
+/// Returns the attribute NAME by which netCDF marks and recognises a dimension without coordinates.
+std::string scale_without_coordinate(std::size_t size) {
+  char text[80];
+  std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10zu",
+                size);
+  return text;
+}
+
 hid_t file_type(NumberType type) {
   switch (type) {
     case NumberType::float64:
@@ -56,6 +61,21 @@ hid_t file_type(NumberType type) {
       return H5T_STD_I8LE;
   }
   return H5I_INVALID_HID;
+}
+
+/// Returns the type of a dimension's coordinate.
+NumberType type_of(Coordinate coordinate) {
+  switch (coordinate) {
+    case Coordinate::values:
+      return NumberType::float64;
+    case Coordinate::flags:
+      return NumberType::int8;
+    case Coordinate::none:
+    case Coordinate::index:
+    case Coordinate::wholes:
+      break;
+  }
+  return NumberType::int64;
 }
 
 /// Makes the properties of all objects: no times (the same run gives the same bytes), attributes in
@@ -75,6 +95,16 @@ Handle group_properties(hid_t kind) {
   return properties;
 }
 
+/// Place of a dataset in the file, and its first numbers.
+struct Place {
+  std::string path;
+  std::uint64_t offset = 0;
+  std::size_t count = 0;
+  NumberType type = NumberType::float64;
+  const VariableSpec* variable = nullptr;  ///< either this or the dimension
+  const DimensionSpec* dimension = nullptr;
+};
+
 /// Writes the structure of a file: groups, attributes, scales, and datasets without contents.
 class Structure {
  public:
@@ -87,7 +117,7 @@ class Structure {
 
   /// Lays out everything in `root`. Returns where the datasets are. Everything is in the file
   /// afterwards.
-  std::vector<DatasetPlace> lay_out(const GroupSpec& root) {
+  std::vector<Place> lay_out(const GroupSpec& root) {
     try {
       fill_group(hdf5::open_object(file_, ""), {root}, "");
       lists_.finish();
@@ -135,8 +165,8 @@ class Structure {
       scales_.emplace(&dimension, std::move(scale));
       return;
     }
-    DatasetPlace place{join(path, dimension.name),    0,       dimension.size,
-                       type_of(dimension.coordinate), nullptr, &dimension};
+    Place place{join(path, dimension.name),    0,       dimension.size,
+                type_of(dimension.coordinate), nullptr, &dimension};
     Handle scale = add_dataset(group, dimension.name, space, std::move(place));
     check(H5DSset_scale(scale, dimension.name.c_str()));
     add_attributes(scale, dimension.attributes);
@@ -145,7 +175,7 @@ class Structure {
 
   void add_variable(hid_t group, const VariableSpec& variable, const Scope& scope,
                     const std::string& path) {
-    DatasetPlace place{
+    Place place{
         join(path, variable.name), 0, scope.count(variable), variable.type, &variable, nullptr};
     std::vector<hsize_t> extent;
     std::vector<hid_t> scales;
@@ -164,7 +194,7 @@ class Structure {
   }
 
   /// Adds a dataset whose place is fixed now and whose contents HDF5 never touches.
-  Handle add_dataset(hid_t group, const std::string& name, hid_t space, DatasetPlace place) {
+  Handle add_dataset(hid_t group, const std::string& name, hid_t space, Place place) {
     Handle dataset(H5Dcreate2(group, name.c_str(), file_type(place.type), space, H5P_DEFAULT,
                               dataset_properties_, H5P_DEFAULT),
                    H5Dclose);
@@ -188,7 +218,7 @@ class Structure {
   Handle file_;
   std::map<const DimensionSpec*, Handle> scales_;
   hdf5::ScaleLists lists_;
-  std::vector<DatasetPlace> places_;
+  std::vector<Place> places_;
 };
 
 /// Writes the first contents of datasets. Small datasets that lie side by side are written
@@ -203,7 +233,7 @@ class Filler {
     together_.clear();
   }
 
-  void fill(const DatasetPlace& place) {
+  void fill(const Place& place) {
     if (place.dimension == nullptr) {
       std::visit([&](const auto& data) { copy_or_blank(place, data); }, place.variable->data);
     } else if (place.dimension->coordinate == Coordinate::values) {
@@ -223,7 +253,7 @@ class Filler {
 
  private:
   template <class T>
-  void copy_or_blank(const DatasetPlace& place, const std::vector<T>& data) {
+  void copy_or_blank(const Place& place, const std::vector<T>& data) {
     if (!data.empty()) {
       copy(place, data);
     } else if (place.type == NumberType::float64) {
@@ -236,12 +266,12 @@ class Filler {
   }
 
   template <class T>
-  void copy(const DatasetPlace& place, const std::vector<T>& data) {
+  void copy(const Place& place, const std::vector<T>& data) {
     put(place.offset, data.data(), data.size() * sizeof(T));
   }
 
   template <class T, class Element>
-  void repeat(const DatasetPlace& place, Element element) {
+  void repeat(const Place& place, Element element) {
     const std::size_t most = std::min(place.count, kFillBytes / sizeof(T));
     std::vector<T> chunk(most);
     for (std::size_t first = 0; first < place.count; first += most) {
@@ -272,15 +302,6 @@ class Filler {
   std::vector<char> together_;
 };
 
-/// Gives the empty file its final size.
-void set_size(int descriptor, std::uint64_t size, const std::string& path) {
-  int result = 0;
-  do {
-    result = ftruncate(descriptor, static_cast<off_t>(size));
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) throw cannot_write(path, system_reason(errno));
-}
-
 /// Reserves the disk space of the whole file at once, if the file system can; otherwise filling the
 /// file allocates it.
 void reserve_space(int descriptor, const std::string& path) {
@@ -296,32 +317,24 @@ void reserve_space(int descriptor, const std::string& path) {
 }
 
 /// Lays out a file, which is open and called `name` until it gets its final name `path`.
-Places::Found lay_out(int descriptor, const std::string& name, const std::string& path,
-                      const GroupSpec& root) {
-  Places::Found found;
-  std::vector<DatasetPlace> places;
-  if (std::optional<EncodedLayout> layout = encode_layout(root)) {
-    set_size(descriptor, layout->size, path);
-    reserve_space(descriptor, path);
-    write_at(descriptor, 0, layout->bytes.data(), layout->bytes.size(), path);
-    places = std::move(layout->places);
-    found.attributes = std::move(layout->attributes);
-  } else {
-    try {
-      const auto held = hdf5::lock();
-      places = Structure(name).lay_out(root);
-    } catch (const hdf5::Failure& failure) {
-      throw cannot_write(path, failure.what());
-    }
-    reserve_space(descriptor, path);
+Places::Offsets lay_out(int descriptor, const std::string& name, const std::string& path,
+                        const GroupSpec& root) {
+  std::vector<Place> places;
+  try {
+    const auto held = hdf5::lock();
+    places = Structure(name).lay_out(root);
+  } catch (const hdf5::Failure& failure) {
+    throw cannot_write(path, failure.what());
   }
+  reserve_space(descriptor, path);
   Filler filler(descriptor, path);
-  for (const DatasetPlace& place : places) {
+  Places::Offsets offsets;
+  for (const Place& place : places) {
     filler.fill(place);
-    found.offsets[place.path] = place.offset;
+    offsets[place.path] = place.offset;
   }
   filler.finish();
-  return found;
+  return offsets;
 }
 
 /// Adds the contents of a file to `places` before their offsets are known.
@@ -364,15 +377,10 @@ TrajectoryFile TrajectoryFile::create_meanwhile(const std::string& path, GroupSp
   file.held_ = true;
   file.places_ = std::make_shared<Places>(file.descriptor_, path);
   add_places(*file.places_, {root}, "");
-  // Filling a large file takes longer than starting a thread.
-  constexpr double kQuickBytes = 1 << 20;
-  const bool is_quick = file_bytes(root) < kQuickBytes;
   const auto shared = std::make_shared<const GroupSpec>(std::move(root));
-  file.places_->find_meanwhile(
-      [=, descriptor = file.descriptor_, name = file.temporary_] {
-        return lay_out(descriptor, name, path, *shared);
-      },
-      is_quick);
+  file.places_->find_meanwhile([=, descriptor = file.descriptor_, name = file.temporary_] {
+    return lay_out(descriptor, name, path, *shared);
+  });
   file.unsynced_ = true;
   return file;
 }

@@ -16,10 +16,10 @@ constexpr std::size_t kMostKept = std::size_t{8} << 20;
 
 }  // namespace
 
-void Places::find_meanwhile(const std::function<Found()>& lay_out, bool is_quick) {
+void Places::find_meanwhile(const std::function<Offsets()>& lay_out) {
   known_ = false;
   // Threads that begin to compute must not take the memory that HDF5 needs.
-  if (is_quick || memory_is_limited()) {
+  if (memory_is_limited()) {
     found_ = std::async(std::launch::deferred, lay_out);
     return found_.wait();
   }
@@ -75,9 +75,7 @@ void Places::settle() {
 
 void Places::settle_locked() {
   if (known_) return;
-  const Found& found = found_.get();
-  for (const auto& [variable, offset] : found.offsets) places_.at(variable).offset = offset;
-  attributes_ = found.attributes;
+  for (const auto& [variable, offset] : found_.get()) places_.at(variable).offset = offset;
   for (const Kept& one : kept_) put(*one.place, one.first_byte, one.bytes.data(), one.bytes.size());
   kept_.clear();
   kept_.shrink_to_fit();

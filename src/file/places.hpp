@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "file/attribute_blocks.hpp"
 #include "popflow/file_layout.hpp"
 
 namespace popflow {
@@ -25,19 +24,16 @@ class Places {
     NumberType type = NumberType::float64;
     bool in_one_piece = true;  ///< otherwise it cannot be written
   };
-  struct Found {
-    std::map<std::string, std::uint64_t> offsets;  ///< by the variables' paths in the file
-    AttributeBlocks attributes;
-  };
+  /// Offsets by the variables' paths in the file.
+  using Offsets = std::map<std::string, std::uint64_t>;
 
   Places(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
 
   /// Adds a variable; must precede all other calls.
   void add(const std::string& variable, const Place& place) { places_[variable] = place; }
   /// Starts `lay_out`, which returns the offsets of the added variables, on a thread of its own if
-  /// the system has one; runs it at once if it `is_quick`. Its exceptions are thrown by write() and
-  /// settle().
-  void find_meanwhile(const std::function<Found()>& lay_out, bool is_quick);
+  /// the system has one. Its exceptions are thrown by write() and settle().
+  void find_meanwhile(const std::function<Offsets()>& lay_out);
 
   [[nodiscard]] const Place* find(const std::string& variable) const;
   /// Overwrites elements [first, first + count) of a variable. Thread-safe.
@@ -45,8 +41,6 @@ class Places {
              const void* data);
   /// Waits until the places are known and all kept data are in the file. Thread-safe.
   void settle();
-  /// Returns the attributes that can be rewritten without HDF5; requires settle().
-  [[nodiscard]] AttributeBlocks& attributes() { return attributes_; }
   /// Waits until the layout has ended, successfully or not.
   void wait() const;
 
@@ -64,8 +58,7 @@ class Places {
   std::map<std::string, Place> places_;
   std::atomic<bool> known_ = true;
   std::mutex mutex_;  ///< for the members below, and for finding the places
-  std::shared_future<Found> found_;
-  AttributeBlocks attributes_;
+  std::shared_future<Offsets> found_;
   std::vector<Kept> kept_;
   std::size_t kept_bytes_ = 0;
 };

@@ -162,10 +162,6 @@ H5O_type_t Reader::find_type(const std::string& name) const {
 const Handle& Reader::object(const std::string& name) const {
   if (object_ && object_->first == name) return object_->second;
   const H5O_type_t type = type_at(name);
-  if (type == H5O_TYPE_UNKNOWN && (name.empty() || name == "/")) {
-    throw InputError("'" + path_ +
-                     "' is damaged: its root group cannot be read: " + failure().what());
-  }
   if (type != H5O_TYPE_GROUP && type != H5O_TYPE_DATASET) {
     throw error("there is no '" + text::in_sentence(name) + "' in it");
   }

@@ -12,8 +12,8 @@ namespace popflow {
 namespace {
 
 // Rough sizes of HDF5's own structures: a group, a dataset with its scales, an attribute.
-constexpr double kGroupBytes = 2048;
-constexpr double kDatasetBytes = 800;
+constexpr double kGroupBytes = 16384;
+constexpr double kDatasetBytes = 1500;
 constexpr double kAttributeBytes = 100;
 
 // Data of some size start at a page.

@@ -226,7 +226,6 @@ void TrajectoryFile::set_attributes(const std::vector<AttributeChange>& changes)
   require_in_place();  // HDF5 opens files by name
   const std::string& name = place();
   unsynced_ = true;
-  if (places_->attributes().rewrite(descriptor_, path_, changes)) return;
   const auto change = [&] {
     try {
       Handle file = open_for_changes(name, descriptor_);

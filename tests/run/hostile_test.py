@@ -398,7 +398,7 @@ def test_paths_that_cannot_be_written():
         refused(5, "run", "scb", *SMALL, "--force", "-o", "/dev/full", folder=folder)
         refused(2, "run", "scb", *SMALL, "-o", "/dev/full", folder=folder)
         refused(5, "run", "scb", *SMALL, "-o", "x" * 300 + ".h5", folder=folder)
-        for size in (0, 5000, 30_000, 50_000):  # the file takes more than the last
+        for size in (0, 5000, 60_000, 100_000):
             refused(5, "run", "scb", *SMALL, "-o", "run.h5", folder=folder,
                     preexec_fn=limited(size))
 
