@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "popflow/dense.hpp"
+#include "popflow/hermite.hpp"
 #include "popflow/matrices.hpp"
 #include "popflow/pack.hpp"
 #include "popflow/plugin.h"
@@ -242,6 +243,15 @@ void in_widest(Arguments... arguments) {
     return static_cast<Function>(lanes::compute_anywhere<Call, 2, Arguments...>);
   }();
   function(arguments...);
+}
+/// Writes the mean of an integrand and its derivatives by a Gauss-Hermite rule, see hermite.hpp.
+template <class Integrand>
+void mean_by_rule(const hermite::Rule& rule, const double* given, double* out) {
+  using Mean = hermite::MeanOf<Integrand>;
+  if (has_avx2())
+    lanes::compute_by_4<Mean, const hermite::Rule*, const double*, double*>(&rule, given, out);
+  else
+    Mean::template in_rows<double, kLanes>(&rule, given, out);
 }
 /// Working space of a thread.
 inline Row* space_of(std::size_t rows) {

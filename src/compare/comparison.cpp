@@ -282,6 +282,7 @@ Comparison compare_rungs(const std::vector<RungPaths>& rungs, const SystemInfo& 
 ComparisonOptions options_of(const Ladder& ladder, ComparisonOptions options) {
   const Experiment& first = *ladder.rungs.front().experiment;
   options.invariants = first.system->shape().invariants;
+  add_quadrature_errors(options.invariants);
   options.times = first.plan.schedule();
   if (is_estimated(first.system->info()))
     for (const Rung& rung : ladder.rungs)

@@ -7,6 +7,7 @@
 
 #include "compare/comparison.hpp"
 #include "plugin/loaded.hpp"
+#include "report/summary.hpp"
 #include "statistics/distributions.hpp"
 #include "statistics/numbers.hpp"
 #include "training/weight_average.hpp"
@@ -22,6 +23,11 @@ bool is_estimated(const SystemInfo& system) {
     const auto* const text = std::get_if<std::string>(&attribute.value);
     return attribute.name == "plugin_population" && text != nullptr && *text == "estimated";
   });
+}
+
+void add_quadrature_errors(std::vector<std::string>& names) {
+  names.emplace_back(kQuadratureError);
+  names.push_back(std::string(kQuadratureError) + kAveraged);
 }
 
 EstimateErrors population_errors(const SystemInfo& system, const RungNumbers& rungs) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "popflow/system_info.hpp"
@@ -16,6 +17,9 @@ inline constexpr const char* kStandardError = "_standard_error";
 /// Whether the population of a system is estimated: the mean over a fixed set of samples, whereas
 /// sampled training draws fresh ones.
 bool is_estimated(const SystemInfo& system);
+
+/// Adds the names of observables that have no verdicts because they measure errors of quadrature.
+void add_quadrature_errors(std::vector<std::string>& names);
 
 /// Standard errors by observable, rung and time.
 using EstimateErrors = std::vector<std::vector<std::vector<double>>>;

@@ -159,6 +159,7 @@ ComparisonOptions with_files(ComparisonOptions options, const Compared& compared
     for (const ObservableInfo& info : compared.system.observables)
       if (first.text_attribute(info.name, "invariant")) options.invariants.push_back(info.name);
   }
+  add_quadrature_errors(options.invariants);
   options.times = compared.common.times;
   if (is_estimated(compared.system))
     for (const FinishedRung& rung : compared.rungs)

@@ -144,10 +144,11 @@ bool is_finished(const SweptRung& rung, const std::vector<std::int64_t>& status,
   return true;
 }
 
-/// Returns the observables that measure invariants.
+/// Returns the observables that have no verdicts: invariants, and the error of quadrature.
 std::vector<std::string> invariant_observables(const SystemInfo& system) {
   std::vector<std::string> names;
   for (const InvariantInfo& invariant : system.invariants) names.push_back(invariant.observable);
+  add_quadrature_errors(names);
   return names;
 }
 

@@ -8,6 +8,7 @@
 #include "compare/rungs.hpp"
 #include "popflow/error.hpp"
 #include "report/contents.hpp"
+#include "report/summary.hpp"
 #include "statistics/verdict.hpp"
 #include "text/text.hpp"
 
@@ -50,7 +51,7 @@ RecordedComparison::RecordedComparison(const std::string& path, const std::strin
   // Observables that some of the files lack are not compared.
   const DataFile& lists = trajectories_.empty() ? first : file_;
   for (const std::string& name : text::split_words(attribute(lists, "", "observables")))
-    if (file_.has_dataset(name + "_mean"))
+    if (file_.has_dataset(name + "_mean") && !name.starts_with(kQuadratureError))
       (attribute(first, name, "invariant").empty() ? moving_ : kept_).push_back(name);
   statements_ = read_statements(file_, words_.size(), pairs_.size());
   if (asks_all()) return;

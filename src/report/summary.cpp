@@ -347,8 +347,27 @@ std::string summarize(const DataFile& file) {
          final_table(file, runs) + "\n" + text::columns(below);
 }
 
+/// Warns if a Gauss-Hermite rule had too few points at a save time.
+std::vector<std::string> warnings_of_quadrature(const DataFile& file) {
+  constexpr double most = 1e-8;  // at the start 1e-10 is required
+  if (!file.has_dataset(kQuadratureError)) return {};
+  const std::vector<double> time = file.read("time").values;
+  const std::vector<double> errors = file.read(kQuadratureError).values;
+  double largest = 0, at = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (!(errors[i] > largest)) continue;
+    largest = errors[i];
+    at = time[i % time.size()];
+  }
+  if (largest <= most) return {};
+  return {std::string(kQuadratureError) + " is " + rounded(largest) + " at t = " + rounded(at) +
+          ", above " + rounded(most) +
+          ": the Gauss-Hermite rules, whose points suit the start, have too few points for the "
+          "variances there. Raise their number by quadrature(points) of the model"};
+}
+
 std::vector<std::string> warnings_at_end(const DataFile& file) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = warnings_of_quadrature(file);
   const Counted counted = ensemble(file) > 1 ? Counted(file) : Counted();
   const std::vector<std::int64_t> stages = last_stages(file, counted);
   const auto early = std::count(stages.begin(), stages.end(), 1);
@@ -379,6 +398,7 @@ bool may_warn_at_end(const GroupSpec& layout) {
     return [=](const auto& part) { return part.name == name; };
   };
   return std::ranges::any_of(layout.variables, is("stage")) ||
+         std::ranges::any_of(layout.variables, is(kQuadratureError)) ||
          std::ranges::any_of(layout.groups, is("final"));
 }
 

@@ -208,15 +208,22 @@ def test_rows_of_a_matrix_are_independent_and_a_diagonal_is_a_covariance():
 
 
 @pytest.mark.parametrize("loss, why", [
-    (lambda w, x: np.tanh(w @ x), "tanh of the data"),
-    (lambda w, x: (w @ x) / (1 + (w @ x) ** 2), "/ of the data"),
+    (lambda w, x: np.floor(w @ x), "floor of the data"),
     (lambda w, x: np.abs((w @ x) ** 2 - 1), "is not linear in the data"),
     (lambda w, x: (w @ x) * (x * x).sum(), "sees all 200 numbers of data_0"),
     (lambda w, x: positive(w @ x) * positive(x[0]) * positive(x[1]),
      "abs(w @ data_0) * abs(data_0[0]) * abs(data_0[1]), a product of more functions"),
     (lambda w, x: positive(w @ x - 0.3) * positive(x[1]), "functions of numbers whose mean is not"),
-    (lambda w, x: erf(w @ x) * np.sin(x[0]), "a product of sin or cos with a function"),
-    (lambda w, x: cross_entropy(np.stack([w @ x, x[0]]), 0), "log-sum-exp of"),
+    (lambda w, x: np.sign(w @ x) * np.sin(x[0]), "a product of sin or cos with a function"),
+    (lambda w, x: np.tanh(positive(w @ x)), "is tanh of a function with a kink"),
+    (lambda w, x: np.tanh(w @ x) * positive(x[0]), "tanh(w @ data_0) * abs(data_0[0]), a product "
+     "with a function that has a kink, for which Gauss-Hermite rules do not converge"),
+    (lambda w, x: np.tanh(w @ x) / (1 + (w @ x) ** 2), "no Gauss-Hermite rule gives it: "
+     "tanh(w @ data_0) * 1 / (1 + ((w @ data_0) ** 2)), in the term"),
+    (lambda w, x: np.sqrt((x[0] - w @ x) ** 2), "sqrt((data_0[0] - (w @ data_0)) ** 2)"),
+    (lambda w, x: np.log(w @ x), "log(w @ data_0)"),
+    (lambda w, x: np.tanh(w @ x + x[0] * x[1] + x[2] * x[3]), "a function of 5 linear forms"),
+    (lambda w, x: cross_entropy(np.stack([w @ x, *x[:5]]), 0), "a function of 5 linear forms"),
     (lambda w, x: (w @ x) ** 9 * erf(w @ x), "** 9 is a power above 8"),
 ])
 def test_what_has_no_exact_mean_is_refused_with_the_term(loss, why):

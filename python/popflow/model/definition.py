@@ -16,6 +16,7 @@ from . import building, compilers
 from .checks.completeness import require_complete
 from .checks.declarations import Declarations, number_of, scalar
 from .checks.start import require_finite
+from .derive.hermite import LADDER
 from .emit.description import description_of
 from .errors import ModelError
 from .key import key_of, machine, version
@@ -148,9 +149,12 @@ class Model(Declarations):
 
     def quadrature(self, points: int) -> None:
         """Takes the mean over normal and uniform data of up to four dimensions by a Gauss rule with
-        this number of points in each. The rule is exact for polynomials of degree 2 points - 1."""
-        if not 1 <= points <= 100:
-            raise ModelError(f"quadrature() has {points} points; it takes 1 to 100")
+        this number of points in each. The rule is exact for polynomials of degree 2 points - 1.
+
+        Of normal data with more numbers, means of functions of up to four linear forms without a
+        closed form take at least this number of points, if their rules can have as many."""
+        if not 1 <= points <= LADDER[-1]:
+            raise ModelError(f"quadrature() has {points} points; it takes 1 to {LADDER[-1]}")
         self.points = int(points)
 
     def rate(self, weights: Symbol, rate: Any) -> None:
@@ -400,8 +404,8 @@ class Model(Declarations):
             self.require_finite()
             from .emit.generating import description_source, formulas_source, noise_of
             from .emit.source import source_of
-            body, digest, reasons = source_of(self)
-            description = description_of(self)
+            body, digest, reasons, has_error = source_of(self)
+            description = description_of(self, has_error)
             for of, reason in zip((description, description.get("training", {})), reasons):
                 if reason:
                     of["no_jacobian"] = reason

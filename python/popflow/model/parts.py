@@ -16,6 +16,7 @@ from .symbols import Symbol, as_symbol, in_order, joined, where
 from .tables import stored as in_file
 
 MOST_NODES_OF_QUADRATURE = 20_000
+MOST_DIMENSIONS, MOST_POINTS = 4, 100  # of a Gauss rule over the numbers of the data
 MOST_EXPANDED = 128  # numbers of a sample whose polynomials are expanded number by number
 STEP = ("step", "epoch", "learning_rate", "batch_size")  # of training, for losses
 
@@ -134,10 +135,19 @@ class Parts:
                                                     for node in in_order([self.sample_loss]))
 
     @property
+    def points_of_nodes(self) -> int | None:
+        """Returns the points of a Gauss rule over the numbers of the data; None if there is none.
+        Normal data of more numbers have rules over the forms that the loss sees."""
+        laws = [law for law, _ in self.laws if law.kind != "finite"]
+        is_large = all(law.kind == "normal" for law in laws) and \
+            sum(law.size for law in laws) > MOST_DIMENSIONS
+        return None if is_large else self.points
+
+    @property
     def has_means(self) -> bool:
         """Returns whether the population sums, over finite samples, means over normal numbers."""
         return (self.sample_loss is not None and self.given_population is None
-                and self.points is None and self.draws_numbers and not self.sees_forms
+                and self.points_of_nodes is None and self.draws_numbers and not self.sees_forms
                 and self.stream_table is None
                 and any(law.kind == "finite" for law, _ in self.laws))
 
@@ -146,7 +156,7 @@ class Parts:
         """Returns whether means over normal data are found from the few linear forms of the data
         that the loss sees (derive/forms.py): for many numbers, or a loss that is no polynomial."""
         if (self.sample_loss is None or self.given_population is not None
-                or self.points is not None or self.uses_step or not self.draws_numbers
+                or self.points_of_nodes is not None or self.uses_step or not self.draws_numbers
                 or self.stream_table is not None
                 or any(law.kind not in ("finite", "normal") or law.epochs or law.stored
                        for law, _ in self.laws)):
@@ -161,7 +171,7 @@ class Parts:
     def is_summed(self) -> bool:
         """Returns whether means over the data are sums over samples, or nodes of a Gauss rule."""
         return (self.sample_loss is not None and self.given_population is None
-                and (not self.draws_numbers or self.points is not None or self.has_means
+                and (not self.draws_numbers or self.points_of_nodes is not None or self.has_means
                      or self.stream_table is not None))
 
     def nodes(self) -> tuple[np.ndarray, Symbol]:
@@ -170,7 +180,7 @@ class Parts:
             return np.zeros((0, self.inputs)), as_symbol(np.zeros(0))
         if self.table is not None:  # the rows stay in their file, with their weights
             return self.table.numbers()[:self.table.train], as_symbol(np.zeros(0))
-        return self.combined(self.points)
+        return self.combined(self.points_of_nodes)
 
     def drawn(self) -> tuple[np.ndarray, Symbol]:
         """Returns the samples of finite laws from which training draws, and their probabilities.
@@ -315,10 +325,13 @@ def nodes_of(law: Law, points: int | None) -> tuple[np.ndarray, Symbol]:
         raise ModelError(f"rademacher() with {law.size} signs has too many combinations; give "
                          "population_loss()")
     assert points is not None
-    if law.size > 4 or points ** law.size > MOST_NODES_OF_QUADRATURE:
+    if law.size > MOST_DIMENSIONS or points ** law.size > MOST_NODES_OF_QUADRATURE:
         raise ModelError(f"quadrature({points}) of {law.size} dimensions has {points}^{law.size} "
                          f"nodes; it takes up to four dimensions and {MOST_NODES_OF_QUADRATURE} "
                          "nodes: give population_loss()")
+    if points > MOST_POINTS:
+        raise ModelError(f"quadrature({points}) has too many points for data of {law.size} "
+                         f"numbers; it takes up to {MOST_POINTS}")
     if law.kind == "normal":
         line, weight = np.polynomial.hermite_e.hermegauss(points)
     else:

@@ -7,9 +7,15 @@ from typing import Any
 from ..errors import ModelError
 from ..parts import Parts, Row
 
+QUADRATURE_ERROR = {
+    "name": "quadrature_error",
+    "meaning": "largest change of a mean, or of its derivatives, when the points of Gauss-Hermite "
+               "rules are doubled, relative to the larger of 1 and the mean"}
 
-def description_of(model: Parts) -> dict[str, Any]:
-    """Returns the plug-in's description, in the form that docs/models.md documents."""
+
+def description_of(model: Parts, has_error: bool = False) -> dict[str, Any]:
+    """Returns the plug-in's description, in the form that docs/models.md documents. `has_error`
+    adds the observable quadrature_error."""
     dimensions: dict[str, int] = {}
     other = model.other_state
     shapes = [(row.name, row.axes, row.symbol.shape)
@@ -56,7 +62,8 @@ def description_of(model: Parts) -> dict[str, Any]:
         "passages": [item(row, dimensions=list(row.axes)) for row in model.passages],
         "outcomes": [item(row) for row in model.outcomes],
         "finals": [item(row) for row in model.finals],
-        "observables": [item(row, floor=row.floor) for row in model.observables],
+        "observables": [*(item(row, floor=row.floor) for row in model.observables),
+                        *([QUADRATURE_ERROR] if has_error else [])],
         "invariants": [item(row) for row in model.invariants],
         "events": [item(row) for row in model.events],
         "constants": [item(row) for row in model.constants],

@@ -51,6 +51,7 @@ class Generator:
         self.lowering = Lowering()
         self.printer = Printer()
         self.no_jacobian = ""
+        self.records_error = False  # whether quadrature_error is an observable
         ca = self.ca = self.lowering.ca
         self.p = ca.SX.sym("p", len(model.parameters))
         self.x = ca.SX.sym("x", model.entries)
@@ -201,8 +202,8 @@ class Generator:
                                     for field in model.fields])
                 column = ca.vertcat(rate, 0)
             add("population", "p x", column)
-        add_symbols("observe", "p x l", [one.symbol for one in
-                                         [*model.observables, *model.invariants]])
+        observed = self.observed()
+        add_symbols("observe", "p x l", observed)
         add_symbols("event", "p x l", [one.symbol for one in model.events])
         add_symbols("constant", "p l", [one.symbol for one in model.constants])
         add_symbols("derive", "p x l", [one.symbol for one in model.derived])
@@ -240,7 +241,7 @@ class Generator:
         passing = np.cumsum([0, *(one.symbol.size for one in model.passages)])
         sizes = {"parameters": len(model.parameters), "entries": model.entries,
                  "inputs": model.inputs, "nodes": len(nodes),
-                 "observed": len(model.observables) + len(model.invariants),
+                 "observed": len(observed),
                  "events": len(model.events), "constants": len(model.constants),
                  "derived": int(derived[-1]), "arrays": len(columns),
                  **({"places": len(places)} if places else {}), **self.other_sizes(),
@@ -281,6 +282,15 @@ class Generator:
                + (", ".join(float(value).hex() for value in np.ravel(rows)) or "0") + "};\n"
                for name, rows in numbers.items()),
              "\n", *functions, "};\n"])
+
+    def observed(self) -> list[Symbol]:
+        """The observables and invariants."""
+        return [*(row.symbol for row in self.model.observables),
+                *([self.quadrature_error()] if self.records_error else []),
+                *(row.symbol for row in self.model.invariants)]
+
+    def quadrature_error(self) -> Symbol:
+        return as_symbol(0.0)
 
     def in_loops(self, name: str, arguments: str, symbols: Sequence[Symbol]) -> str:
         """Prints a function that keeps its matrices, if it is large."""

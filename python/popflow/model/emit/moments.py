@@ -9,6 +9,9 @@ combination of them. Each product has a mean in closed form:
 - erf(u) is the mean of sign(sqrt(2) u + g) over one more normal number g, so that all that remains
   are pairs of sign, abs and their derivatives (arcsine and arc-cosine kernels).
 
+- other smooth functions are integrated by Gauss-Hermite rules (hermite.py), with exponentials and
+  factors z as above.
+
 The functions abs, sign, 2 delta, ... are the orders 0, 1, 2, ... of one family: each is the
 derivative of the one before. The mean of orders j and k has the derivatives j + 1, k + 1 by the
 covariance and (j + 2, k) / 2 by a variance (Price's theorem).
@@ -22,13 +25,21 @@ from typing import Any
 
 import numpy as np
 
+from ..derive.forms import Forms, replaced
+from ..derive.hermite import MOST_FORMS
 from ..errors import ModelError
 from ..symbols import Symbol, in_order
+from .hermite import Call, Integrals
 from .lowering import Lowering
+from .printing import Printer
 
 MOST_TERMS = 50_000
 HIGHEST = 8  # power of a formula that is expanded
 ORDER = {"abs": 0, "sign": 1, "erf": 1}
+KINKS = ("abs", "sign")
+# Functions that Gauss-Hermite rules integrate, beside quotients and powers.
+SMOOTH = {"tanh", "arctan", "log", "log1p", "expm1", "sqrt", "sinh", "cosh", "arcsinh", "hypot",
+          "arcsin", "arccos", "exp", "erf", "sin", "cos", "softplus"}
 WAYS = ("give it by population_loss(), estimate it from samples by stream(), or take it by "
         "quadrature(points) from data of up to four numbers")
 
@@ -42,12 +53,24 @@ class Affine:
     label: str
 
 
+class NoClosedForm(ModelError):
+    """A product of functions without a mean in closed form."""
+
+
 class Formula:
     """A sum of products of atoms: the coefficient of each product, by the sorted places of its
     atoms among those of Moments."""
 
     def __init__(self, terms: dict[tuple[int, ...], Any], label: str) -> None:
         self.terms, self.label = terms, label
+
+
+@dataclass
+class Smooth:
+    """A smooth function of the variables of affine combinations, given by their places."""
+
+    value: Any
+    of: frozenset[int]
 
 
 @dataclass
@@ -63,8 +86,16 @@ class Kernel:
 class Moments:
     """Means of formulas of forms. `mean` and `cov` are those of the numbers z."""
 
-    def __init__(self, lowering: Lowering, mean: Sequence[Any], cov: Any) -> None:
+    def __init__(self, lowering: Lowering, mean: Sequence[Any], cov: Any, integrals: Integrals,
+                 printer: Printer) -> None:
         self.lowering, self.ca = lowering, lowering.ca
+        self.integrals, self.printer = integrals, printer
+        self.smooths: list[Smooth] = []
+        self.smooth_places: dict[str, int] = {}
+        self.smooth_names: dict[int, str] = {}
+        self.variables: dict[int, Any] = {}  # of affine combinations, by their places
+        self.calls: list[Call] = []
+        self.call_places: dict[str, int] = {}
         self.means, self.covariance = list(mean), cov
         self.atoms: list[tuple[str, Any]] = []  # ("z", place) or (function, place of an affine)
         self.places: dict[tuple[str, Any], int] = {}
@@ -159,8 +190,13 @@ class Moments:
         return self.affine_places[key]
 
     def function(self, kind: str, of: Formula, node: Symbol) -> Formula:
-        """A function of a formula, which must be affine."""
+        """A function of a formula, which must be affine if the function has a kink."""
         found = self.affine(of)
+        if found is None and kind not in KINKS:
+            values, places = self.values_of([of], node)
+            (value,) = values
+            return self.smooth(self.ca.exp(-value * value) if kind == "gauss" else
+                               getattr(self.ca, kind)(value), places, node)
         if found is None:
             raise refusal(node, f"{kind} of what is not linear in the data",
                           f"exact means take {kind} of linear forms only")
@@ -173,6 +209,7 @@ class Moments:
 
     def expanded(self, root: Symbol, leaves: dict[int, Any]) -> list[Formula]:
         """The entries of a formula. `leaves` has arrays of formulas by the ids of symbols."""
+        root = with_softplus(root)
         values = self.values = {}
         for node in in_order([root]):
             if id(node) in leaves:
@@ -200,8 +237,8 @@ class Moments:
                      for left, right in zip(lefts, rights) for row in left for column in right.T]
             return array_of(found, node.shape)
         if op == "logsumexp":
-            raise refusal(node, f"log-sum-exp of {node.args[0].label}",
-                          "softmax and cross_entropy have no closed form")
+            rows = of[0].reshape(-1, of[0].shape[-1])
+            return array_of([self.log_sum_exp(row, node) for row in rows], node.shape)
         if op == "max":
             rows = of[0].reshape(-1, of[0].shape[-1])
             return array_of([self.largest(row, node) for row in rows], node.shape)
@@ -227,6 +264,73 @@ class Moments:
             total = self.added(self.added(found, one, node.label), size, node.label)
             found = self.multiplied(self.number(0.5, node.label), total, node.label)
         return found
+
+    def log_sum_exp(self, row: Any, node: Symbol) -> Formula:
+        """z_K + log(1 + sum of exp(z_i - z_K)), which is a function of differences."""
+        last, ca = row[-1], self.ca
+        differences = [self.added(one, last, told_difference(one, last), -1.0) for one in row[:-1]]
+        values, places = self.values_of(differences, node)
+        total = sum((ca.exp(value) for value in values), ca.SX(0))
+        return self.added(last, self.smooth(ca.log1p(total), places, node), node.label)
+
+    # ---- Smooth functions without a closed form.
+
+    def variable(self, place: int) -> Any:
+        if place not in self.variables:
+            self.variables[place] = self.ca.SX.sym(f"v_{place}")
+        return self.variables[place]
+
+    def values_of(self, formulas: Sequence[Formula], node: Symbol) -> tuple[list[Any], set[int]]:
+        """Formulas as expressions in the variables of affine combinations, whose places are
+        returned too. The linear part of a formula is a single variable."""
+        places: set[int] = set()
+        values = []
+        for formula in formulas:
+            linear = {key: value for key, value in formula.terms.items()
+                      if len(key) <= 1 and all(self.atoms[place][0] == "z" for place in key)}
+            part = self.affine(Formula(linear, formula.label))
+            assert part is not None
+            value = part.offset
+            if part.parts:
+                places.add(self.affine_place(part))
+                value = self.variable(self.affine_place(part))
+            for key, coefficient in formula.terms.items():
+                if key not in linear:
+                    for place in key:
+                        own, of = self.atom_value(place, node)
+                        coefficient, places = coefficient * own, places | of
+                    value = value + coefficient
+            values.append(value)
+        return values, places
+
+    def atom_value(self, place: int, node: Symbol | None) -> tuple[Any, set[int]]:
+        """An atom as an expression, and the places of its affine combinations."""
+        ca, (kind, of) = self.ca, self.atoms[place]
+        if kind == "smooth":
+            return self.smooths[of].value, set(self.smooths[of].of)
+        if kind in KINKS:
+            assert node is not None
+            raise refusal(node, f"{node.op} of a function with a kink",
+                          "Gauss-Hermite rules do not converge there")
+        if kind == "z":
+            of = self.affine_place(Affine({of: ca.SX(1)}, ca.SX(0), self.names.get(of, f"z[{of}]")))
+        u = self.variable(of)
+        return (u if kind == "z" else ca.exp(-u * u) if kind == "gauss" else
+                getattr(ca, kind)(u)), {of}
+
+    def smooth(self, value: Any, places: set[int], node: Symbol, label: str = "") -> Formula:
+        """A smooth function as a formula. `label` names it, if it is a part of the node."""
+        if not places:
+            return Formula({(): value}, node.label)
+        if len(places) > MOST_FORMS:
+            raise refusal(node, f"a function of {len(places)} linear forms of the data",
+                          f"Gauss-Hermite rules take up to {MOST_FORMS}")
+        key = str(value)
+        if key not in self.smooth_places:
+            self.smooth_places[key] = len(self.smooths)
+            self.smooths.append(Smooth(value, frozenset(places)))
+            self.smooth_names[self.smooth_places[key]] = label or node.label
+        return Formula({(self.atom("smooth", self.smooth_places[key]),): self.ca.SX(1)}, node.label)
 
     def entry(self, node: Symbol, of: list[Formula]) -> Formula:
         ca, op, label = self.ca, node.op, node.label
@@ -278,8 +382,17 @@ class Moments:
             return self.function("gauss", of[0], node)
         if op in ("abs", "sign", "erf", "exp", "sin", "cos"):
             return self.function(op, of[0], node)
-        raise refusal(node, f"{op} of the data", "exact means take products, whole powers, exp, "
-                      "sin, cos, erf, abs, sign, maximum, minimum and comparisons of linear forms")
+        if op == "/":
+            (value,), places = self.values_of(of[1:], node)
+            inverse = self.smooth(1 / value, places, node, f"1 / ({of[1].label})")
+            return self.multiplied(of[0], inverse, label)
+        if op in SMOOTH or op == "**":
+            values, places = self.values_of(of, node)
+            value = ca.log1p(ca.exp(values[0])) if op == "softplus" else \
+                self.lowering.lowered(node, values)
+            return self.smooth(value, places, node)
+        raise refusal(node, f"{op} of the data", "means over forms take products, powers, smooth "
+                      "functions, abs, sign, maximum, minimum and comparisons")
 
     # ---- Means.
 
@@ -312,25 +425,94 @@ class Moments:
 
     def mean_without_gauss(self, key: Sequence[int], label: str) -> Any:
         zs = [self.atoms[place][1] for place in key if self.atoms[place][0] == "z"]
+        functions = [place for place in key if self.atoms[place][0] not in ("z", "exp")]
         others = [self.atoms[place] for place in key if self.atoms[place][0] != "z"]
+        kinds = {kind for kind, _ in others}
         shift = self.combined([self.affines[of] for kind, of in others if kind == "exp"])
-        waves = [(kind, self.affines[of]) for kind, of in others if kind in ("sin", "cos")]
-        kinks = [(kind, of) for kind, of in others if kind in ORDER]
-        if waves and kinks:
-            raise self.refused(key, label, "a product of sin or cos with a function that has a "
-                               "kink, or erf")
         factor = self.ca.SX(1)
         if shift.parts:
             factor = self.ca.exp(self.mean_of(shift) + self.covariance_of(shift, shift) / 2)
         means = {i: self.means[i] + self.cov_z(i, shift) for i in range(len(self.means))} \
             if shift.parts else dict(enumerate(self.means))
+        if "smooth" in kinds and kinds.intersection(KINKS):
+            raise self.refused(key, label, "a product with a function that has a kink, for which "
+                               "Gauss-Hermite rules do not converge")
+        if "smooth" not in kinds:
+            try:
+                return factor * self.in_closed_form(zs, others, means, key, label)
+            except NoClosedForm:
+                if kinds.intersection(KINKS):
+                    raise
+        product, places = self.ca.SX(1), set[int]()
+        for place in functions:
+            value, of = self.atom_value(place, None)
+            product, places = product * value, places | of
+        if len(places) > MOST_FORMS:
+            raise self.refused(key, label, f"a function of {len(places)} linear forms of the data; "
+                               f"Gauss-Hermite rules take up to {MOST_FORMS}")
+        return factor * self.by_rule(zs, product, sorted(places), means, f"{self.told(key)}, in "
+                                     f"the term {label},")
+
+    def in_closed_form(self, zs: list[int], others: list[tuple[str, Any]], means: dict[int, Any],
+                       key: Sequence[int], label: str) -> Any:
+        """The mean of a product of numbers z and functions, without exponentials."""
+        waves = [(kind, self.affines[of]) for kind, of in others if kind in ("sin", "cos")]
+        kinks = [(kind, of) for kind, of in others if kind in ORDER]
+        if waves and kinks:
+            raise self.refused(key, label, "a product of sin or cos with a function that has a "
+                               "kink, or erf")
         if waves:
             total = self.ca.SX(0)
             for scale, kind, of in summed_waves(waves, self.combined):
                 total = total + scale * self.stein(zs, [(kind, of, 0)], means, key, label)
-            return factor * total
-        return factor * self.stein(zs, [(kind, self.affines[of], ORDER[kind])
-                                        for kind, of in kinks], means, key, label)
+            return total
+        return self.stein(zs, [(kind, self.affines[of], ORDER[kind])
+                               for kind, of in kinks], means, key, label)
+
+    def by_rule(self, zs: list[int], product: Any, places: list[int], means: dict[int, Any],
+                told: str) -> Any:
+        """The mean of numbers z times a smooth function of affine combinations: factors z become
+        derivatives, and the rest is integrated by a rule."""
+        ca = self.ca
+        variables = [self.variable(place) for place in places]
+        if zs:
+            first, rest = zs[0], zs[1:]
+            found = ca.SX(0)
+            if not means[first].is_zero():
+                found = means[first] * self.by_rule(rest, product, places, means, told)
+            for k, other in enumerate(rest):
+                cov = self.covariance[first, other]
+                if not cov.is_zero() and other not in rest[:k]:
+                    found = found + rest.count(other) * cov * self.by_rule(
+                        rest[:k] + rest[k + 1:], product, places, means, told)
+            for place, variable in zip(places, variables):
+                cov = self.cov_z(first, self.affines[place])
+                if not cov.is_zero():
+                    found = found + cov * self.by_rule(rest, ca.gradient(product, variable), places,
+                                                       means, told)
+            return found
+        free = {str(one): one for one in ca.symvar(product)}
+        used = [(place, one) for place, one in zip(places, variables) if str(one) in free]
+        for _, one in used:
+            free.pop(str(one))
+        if not used:
+            return product
+        beside = list(free.values())
+        of = [self.affines[place] for place, _ in used]
+        arguments = [*(self.mean_of(one, means) for one in of),
+                     *(self.covariance_of(of[i], of[j]) for i in range(len(of))
+                       for j in range(i, len(of))), *beside]
+        integrand = self.integrals.integrand(product, [one for _, one in used], beside,
+                                             self.printer)
+        key = f"{integrand.name} {arguments}"
+        if key not in self.call_places:
+            self.call_places[key] = len(self.kernels)
+            results = ca.SX.sym(f"call_{len(self.calls)}", integrand.results)
+            self.calls.append(Call(integrand, arguments, results, told))
+            symbol = ca.SX.sym(f"kernel_{len(self.kernels)}")
+            self.kernels.append(Kernel(symbol, results[0], [
+                (argument, results[1 + i]) for i, argument in enumerate(arguments)]))
+        return self.kernels[self.call_places[key]].symbol
 
     def stein(self, zs: list[int], functions: list[tuple[str, Affine, int]],
               means: dict[int, Any], key: Sequence[int], label: str) -> Any:
@@ -497,13 +679,14 @@ class Moments:
         for place in key:
             kind, of = self.atoms[place]
             words.append(f"({self.names.get(of, f'z[{of}]')})" if kind == "z" else
+                         self.smooth_names[of] if kind == "smooth" else
                          f"{kind}({self.affines[of].label})")
         return " * ".join(words)
 
-    def refused(self, key: Sequence[int], label: str, why: str) -> ModelError:
+    def refused(self, key: Sequence[int], label: str, why: str) -> NoClosedForm:
         """The error that names a product without a closed form, and the term that contains it."""
-        return ModelError(f"the mean over normal data has no closed form here: expanded, the term "
-                          f"{label} contains {self.told(key)}, {why}. The ways out: {WAYS}")
+        return NoClosedForm(f"the mean over normal data has no closed form here: expanded, the "
+                            f"term {label} contains {self.told(key)}, {why}. The ways out: {WAYS}")
 
     # ---- Results.
 
@@ -558,6 +741,47 @@ def of_square(node: Symbol) -> Symbol | None:
                 and (square.args[1].value == 2).all():
             return square.args[0]
     return None
+
+
+def with_softplus(root: Symbol) -> Symbol:
+    """A formula with q + softplus(p - q) in the place of logistic_loss() and np.logaddexp(): their
+    stable forms have branches, which closed forms would take for kinks."""
+    while True:
+        for node in in_order([root]):
+            pair = of_softplus(node)
+            if pair is not None:
+                p, q = pair
+                difference = p - q
+                new = q + Symbol("softplus", (difference,), difference.shape, node.label)
+                (root,) = replaced([root], {id(node): new})
+                break
+        else:
+            return root
+
+
+def of_softplus(node: Symbol) -> tuple[Symbol, Symbol] | None:
+    """The symbols p and q of where(c, p, q) + log1p(exp(-abs(p - q)))."""
+    if node.op != "+" or node.args[0].op != "where" or node.args[1].op != "log1p" \
+            or node.args[1].args[0].op != "exp":
+        return None
+    chosen, inner = node.args[0], node.args[1].args[0].args[0]
+    condition, p, q = chosen.args
+    if inner.op == "neg" and inner.args[0].op == "where":  # logistic_loss()
+        other, m, negative = inner.args[0].args
+        is_one = (negative.op == q.op == "neg" and alike(negative.args[0], m)
+                  and alike(q.args[0], m) and p.op == "constant" and not p.value.any())
+    elif inner.op == "where":  # np.logaddexp()
+        other, low, high = inner.args
+        is_one = low.op == high.op == "-" and all(
+            alike(one, wanted) for one, wanted in zip([*low.args, *high.args], [q, p, p, q]))
+    else:
+        return None
+    return (p, q) if is_one and alike(other, condition) else None
+
+
+def alike(a: Symbol, b: Symbol) -> bool:
+    """Returns whether two formulas are the same function of the same symbols."""
+    return a is b or (a.digest() == b.digest() and Forms.same(a, b))
 
 
 def array_of(formulas: Sequence[Formula], shape: Sequence[int]) -> np.ndarray:

@@ -14,8 +14,9 @@ from ..derive.rules import Rules
 from ..derive.small import Small, small_formulas
 from ..errors import ModelError
 from ..parts import Parts
-from ..symbols import Symbol, as_symbol, taken
+from ..symbols import Symbol, as_symbol, evaluated, joined, taken
 from .generating import Generator
+from .hermite import Call, Integrals
 from .lowering import Lowering
 from .matrices import Batch, Room, sizes_of_product
 from .moments import Formula, Moments, array_of
@@ -79,6 +80,10 @@ class WholeGenerator(Generator):
         self.printer = Printer()
         self.no_jacobian = NO_JACOBIAN
         self.functions: list[str] = []
+        self.integrals = Integrals(self.lowering.ca, model.points or 0)
+        self.known: dict[int, Any] = {}  # parameters and weights at the start
+        self.records_error = False
+        self.changes: list[Symbol] = []  # of means by rules, when the points are doubled
         self.leaves: dict[int, str] = {}
         self.data: dict[int, Symbol] = {}  # a sample's numbers, as symbols without samples
         for i, row in enumerate(model.parameters):
@@ -117,7 +122,8 @@ class WholeGenerator(Generator):
                                                         for pair, place in small.places.items())]:
             if i <= j:
                 covariance[i, j] = covariance[j, i] = value
-        moments = Moments(self.lowering, [ca.SX(0)] * count, covariance)
+        moments = Moments(self.lowering, [ca.SX(0)] * count, covariance, self.integrals,
+                          self.printer)
         leaves: dict[int, Any] = {}
         first = 0
         for block in forms.blocks:
@@ -138,9 +144,39 @@ class WholeGenerator(Generator):
         out = ca.vertcat(*found)
         if small.has_slopes:
             out = ca.vertcat(out, moments.gradient(found[0], given))
-        self.functions.append(self.printer.function(small.name, [("s", given)],
-                                                    moments.with_kernels(out)))
+        out = moments.with_kernels(out)
+        if moments.calls:
+            self.add_calls(small, moments.calls, given, out)
+        else:
+            self.functions.append(self.printer.function(small.name, [("s", given)], out))
         return small
+
+    def add_calls(self, small: Small, calls: Sequence[Call], given: Any, out: Any) -> None:
+        """Prints the function of a small formula whose means need rules, and chooses their
+        points."""
+        ca, name = self.lowering.ca, small.name
+        order = {one.name: place for place, one in enumerate(self.integrals.integrands.values())}
+        calls = sorted(calls, key=lambda call: order[call.integrand.name])
+        arguments = ca.vertcat(*[one for call in calls for one in call.arguments])
+        (inputs,) = evaluated([small.inputs], self.start())
+        numbers = np.asarray(ca.Function("a", [given], [ca.densify(arguments)])(inputs)).ravel()
+        ends = np.cumsum([call.integrand.arguments for call in calls])
+        self.integrals.choose(calls, np.split(numbers, ends[:-1]))
+        self.functions += [
+            self.printer.function(f"{name}_given", [("s", given)], arguments),
+            self.printer.function(f"{name}_of", [("s", given), (
+                "r", ca.vertcat(*[call.results for call in calls]))], out),
+            self.integrals.mean_code(name, calls, small.result.size)]
+        self.changes.append(Symbol("small", (small.inputs,), (1,), "change", f"{name}_change"))
+
+    def start(self) -> dict[int, Any]:
+        """The parameters' defaults and the weights' start, by their symbols' ids."""
+        if not self.known:
+            self.known.update({id(row.symbol): row.default for row in self.model.parameters})
+            for field in self.model.fields:
+                assert field.start is not None
+                (self.known[id(field.symbol)],) = evaluated([field.start], self.known)
+        return self.known
 
     def descent(self) -> list[Symbol]:  # type: ignore[override]
         """The direction that descends the population loss, and the loss."""
@@ -210,8 +246,10 @@ class WholeGenerator(Generator):
                 self.printed_mean(small)
             self.add("population", "p x", [*(model.rates[id(field.symbol)]
                                              for field in model.fields), 0.0], "rate")
+        self.records_error = self.records_error or bool(self.changes)
+        observed = self.observed()
+        self.add("observe", "p x l", observed)
         for what, arguments, rows in (
-                ("observe", "p x l", model.observables + model.invariants),
                 ("event", "p x l", model.events), ("constant", "p l", model.constants),
                 ("derive", "p x l", model.derived), ("pass", "p x l", model.passages),
                 ("finish", "p x l", model.finals), ("outcome_holds", "p x l", model.outcomes)):
@@ -238,10 +276,17 @@ class WholeGenerator(Generator):
         passing = np.cumsum([0, *(one.symbol.size for one in model.passages)])
         sizes = {"parameters": len(model.parameters), "entries": model.entries,
                  "inputs": model.inputs, "nodes": 0,
-                 "observed": len(model.observables) + len(model.invariants),
+                 "observed": len(observed),
                  "events": len(model.events), "constants": len(model.constants),
                  "derived": int(derived[-1]), "arrays": 0, **self.other_sizes()}
         arrays = {"derived_begin": derived, "array_begin": [0], "array_width": [0],
                   **({"passage_begin": passing} if model.passages else {})}
         numbers = {"node": np.zeros((0, 1)), **({"drawn_node": drawn} if len(drawn) else {})}
-        return self.text(name, sizes, flags, arrays, "", numbers, self.functions)
+        functions = [self.integrals.tables(), *self.integrals.functions, *self.functions]
+        return self.text(name, sizes, flags, arrays, "", numbers, functions)
+
+    def quadrature_error(self) -> Symbol:
+        """The largest change of a mean when the points of rules are doubled."""
+        if not self.changes:
+            return as_symbol(0.0)
+        return np.max(joined(self.changes, (len(self.changes),), "changes"))
