@@ -13,6 +13,7 @@ using namespace text;  // NOLINT: the words of pages
 
 std::string option_rows(const std::vector<Parameter>& options) {
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(options.size());
   for (const auto& option : options) rows.push_back({option_form(option), option_details(option)});
   return columns(rows);
 }

@@ -219,6 +219,7 @@ std::vector<RungPaths> with_external(const ComparisonPlan& plan, const SystemInf
 std::vector<double> values_at(const std::vector<double>& values,
                               const std::vector<std::size_t>& columns) {
   std::vector<double> result;
+  result.reserve(columns.size());
   for (const std::size_t column : columns) result.push_back(values[column]);
   return result;
 }

@@ -7,6 +7,7 @@
 #include "engine/distribution.hpp"
 #include "engine/interrupt.hpp"
 #include "engine/ranks.hpp"
+#include "engine/specs.hpp"
 #include "engine/status.hpp"
 #include "file/axes.hpp"
 #include "file/output.hpp"
