@@ -13,7 +13,8 @@ struct Question {
 const std::vector<Question>& questions() {
   static const std::vector<Question> all = {
       {"The most used",
-       {"over", "rungs", "output", "mode", "runs", "t-end", "plot", "config", "thorough"}},
+       {"over", "rungs", "output", "mode", "runs", "t-end", "plot", "config", "thorough",
+        "within"}},
       {"Which cells?", {"samples", "sample-seed", "same-seed", "shard", "keep-going"}},
       {"What is compared, and how strictly?",
        {"from", "learning-rates", "fixed-betas", "check-noise", "delta", "delta-time",

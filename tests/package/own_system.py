@@ -81,8 +81,8 @@ def main():
         sweep = os.path.join(folder, "sweep.h5")
         call(PRODUCT, "sweep", "product", "--over", "slope=0.5,1", "-o", sweep)
         told = call(POPFLOW, "info", sweep, code=3)
-        check("a sweep of the system 'product', which this program does not have" in told,
-              f"whose sweep it is is not said:\n{told}")
+        check("has the system 'product', which this program does not have" in told,
+              f"whose file it is is not said:\n{told}")
 
         killed_and_resumed(folder)
         again = os.path.join(folder, "again.h5")
