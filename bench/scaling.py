@@ -31,9 +31,10 @@ def falling(number):
     return ",".join(f"{4 - 3 * i / max(1, number - 1):.6g}" for i in range(number))
 
 
-def steps_of(mode):
+def steps_of(mode, rate=0.01):
     """Returns the words for a thousand steps of a mode."""
-    return ["--mode", mode, "--learning-rate", 0.01, *(["--t-end", 10] if mode == "sde" else ["--steps", 1000])]
+    return ["--mode", mode, "--learning-rate", rate,
+            *(["--t-end", f"{1000 * rate:g}"] if mode == "sde" else ["--steps", 1000])]
 
 
 def square(cells):
@@ -67,9 +68,9 @@ WORKS = {
     "`linear-attention` flow, dimension":
         (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *SHORT]),
     "`linear-attention` SDE, 1000 steps, dimension":
-        (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *steps_of("sde"), *SHORT]),
+        (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *steps_of("sde", 1e-4), *SHORT]),
     "`linear-attention` SGD, 1000 steps, dimension":
-        (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *steps_of("sgd"), *SHORT]),
+        (3, lambda n: ["run", "linear-attention", "--eigenvalues", falling(n), *steps_of("sgd", 1e-4), *SHORT]),
     "`deep-linear` flow, dimension": (3, lambda n: ["run", "deep-linear", "--strengths", falling(n), *SHORT]),
     "`deep-linear` SDE, 1000 steps, dimension":
         (3, lambda n: ["run", "deep-linear", "--strengths", falling(n), *steps_of("sde"), *SHORT]),
