@@ -131,13 +131,22 @@ Catalogue with_described(const Catalogue& catalogue, const std::vector<std::stri
   return all;
 }
 
+namespace {
+
+/// Returns the name of the system that a word gives, by its name or by the path of its plug-in.
+std::string system_of(const std::string& word) {
+  return is_path(word) ? plugin::system_at(word) : word;
+}
+
+}  // namespace
+
 const SystemInfo& system_called(const Catalogue& catalogue, const std::string& word) {
-  return catalogue.info(is_path(word) ? plugin::system_at(word) : word);
+  return catalogue.info(system_of(word));
 }
 
 const SystemInfo* named_system(const Catalogue& catalogue, const std::vector<std::string>& words) {
   if (words.size() < 2) return nullptr;
-  return catalogue.find(is_path(words[1]) ? plugin::system_at(words[1]) : words[1]);
+  return catalogue.find(system_of(words[1]));
 }
 
 void require_plugin(const Catalogue& catalogue, const std::string& file) {

@@ -672,10 +672,10 @@ FunctionSystem of_many_numbers(std::size_t wrong) {
 }
 
 TEST_CASE("brief checks find a single wrong entry of a large gradient", "[fast][verify]") {
-  // Of each wrong system two directions at each of three states are compared. A direction misses an
-  // entry that is off by 1e-4 of the norm if its part in this entry, a standard normal number, is
-  // below 0.01 (1e-6, or 1e-6 of rounding, over 1e-4): with probability 0.008. All six miss one of
-  // the 6 entries with probability 6 * 0.008^6 = 2e-12.
+  // Two directions at each of three states are compared for each wrong system. A direction misses
+  // an entry that is off by 1e-4 of the norm if its part in this entry, a standard normal number,
+  // is below 0.01 (1e-6, or 1e-6 of rounding, over 1e-4): with probability 0.008. All six miss one
+  // of the 6 entries with probability 6 * 0.008^6 = 2e-12.
   VerifyOptions brief;
   brief.within = 1e-9;
   constexpr std::size_t kEntries = 6, kApart = 250;
