@@ -236,7 +236,7 @@ Directions brief_directions(const Subject& subject, const System& system, const 
   constexpr double kLosses = 4 * (kRelativeSteps.size() + kStepsBetweenKinks.size());
   constexpr double kFewestOfWhole = 2, kMost = 4;
   const double seconds = seconds_of(at, [&](const Point& near) {
-    system.capabilities().gradient_flow->loss(near.view(), near.t);
+    static_cast<void>(system.capabilities().gradient_flow->loss(near.view(), near.t));
   });
   const double fit = 0.3 * subject.options().within / (kPoints * kLosses * seconds);
   const double of_each = fit / static_cast<double>(system.shape().blocks.size());
