@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 def test_programs_and_commands_of_the_page_run(tmp_path, package_folder):
     programs = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    assert len(programs) == 7
+    assert len(programs) == 8
     surroundings = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"),
                     "PYTHONPATH": os.pathsep.join([package_folder, *sys.path])}
     for number, program in enumerate(programs):
