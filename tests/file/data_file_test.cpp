@@ -336,7 +336,7 @@ void damage_many(int seeds) {
   }
 }
 
-TEST_CASE("damaged files neither crash the reader nor fill the memory", "[file][fast]") {
+TEST_CASE("damaged files neither crash the reader nor fill the memory", "[file][forks][fast]") {
   damage_many(150);
 }
 

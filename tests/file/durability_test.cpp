@@ -107,7 +107,7 @@ void kill_many(int writers, int looked_at_by_readers) {
   if (have_readers()) CHECK(python(readers_script() + paths) == 0);
 }
 
-TEST_CASE("a killed writer leaves an intact file", "[file][fast]") { kill_many(40, 6); }
+TEST_CASE("a killed writer leaves an intact file", "[file][forks][fast]") { kill_many(40, 6); }
 
 TEST_CASE("hundreds of killed writers leave intact files", "[file][slow]") { kill_many(200, 40); }
 
