@@ -679,6 +679,7 @@ CatalogueRow FunctionSystem::row() const {
   return {[described]() -> const SystemInfo& { return described->info; },
           [described](const Ingredients& from) -> std::unique_ptr<System> {
             Functions made = described->make(from.own, from.setting);
+            if (made.use_workers) made.use_workers(from.workers);
             if (std::ranges::any_of(made.state, &Functions::Field::sphere))
               return std::make_unique<OnSpheres>(described, made, from.setting);
             return std::make_unique<Composed>(described, std::move(made), from.setting);

@@ -87,6 +87,9 @@ struct Functions {
 
   std::vector<Field> state;
   Vector rhs;
+  /// Lends the functions the run's threads; called once, before the functions are used. Results
+  /// must not depend on the number of threads.
+  std::function<void(Workers& workers)> use_workers = {};
   std::vector<Observable> observables = {};
   std::vector<Invariant> invariants = {};
   std::vector<Event> events = {};

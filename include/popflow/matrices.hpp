@@ -18,36 +18,66 @@ struct Strided {
   std::size_t row, column;
 };
 
-/// Writes `rows` rows of the product of `a` and the rows of packs `b`, one pack of columns at a
-/// time.
+/// Depth of the blocks of products: a panel of so many packs fits in the first cache.
+constexpr std::size_t kDepth = 192;
+/// Numbers of `a` that a block of rows has: they fit in the second cache.
+constexpr std::size_t kNumbersOfBlock = 1 << 14;
+
+/// Computes `rows` entries of the product of `a` and a column of packs `b`, whose rows are `stride`
+/// packs apart. Entry i goes to out[i * packs]; with `goes_on`, its sum begins with what is there.
 template <std::size_t rows, class N>
 POPFLOW_MATH_INLINE void multiply_rows(std::size_t depth, std::size_t packs, const Strided& a,
-                                       const N* b, N* out) {
-  for (std::size_t j = 0; j < packs; ++j) {
-    N sum[rows];
+                                       const N* b, std::size_t stride, bool goes_on, N* out) {
+  N sum[rows];
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < rows; ++i) sum[i] = N(0.0);
-    const double* left = a.at;
-    const N* right = b + j;
-    for (std::size_t k = 0; k < depth; ++k, left += a.column, right += packs) {
-      const N row = *right;
+  for (std::size_t i = 0; i < rows; ++i) sum[i] = goes_on ? out[i * packs] : N(0.0);
+  const double* left = a.at;
+  for (std::size_t k = 0; k < depth; ++k, left += a.column, b += stride) {
+    const N row = *b;
 #pragma GCC unroll 8
-      for (std::size_t i = 0; i < rows; ++i) sum[i] += N(left[i * a.row]) * row;
-    }
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < rows; ++i) out[i * packs + j] = sum[i];
+    for (std::size_t i = 0; i < rows; ++i) sum[i] += N(left[i * a.row]) * row;
   }
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < rows; ++i) out[i * packs] = sum[i];
 }
 
-/// Writes the product of `a` (rows x depth) and `b` (depth x packs), `at_once` rows at a time: as
-/// many sums as fit in the registers.
+/// Computes a column of packs of a product, `at_once` rows at a time: as many sums as fit in the
+/// registers.
 template <std::size_t at_once, class N>
-POPFLOW_MATH_INLINE void multiply_by(std::size_t rows, std::size_t depth, std::size_t packs,
-                                     Strided a, const N* b, N* out) {
+POPFLOW_MATH_INLINE void multiply_column(std::size_t rows, std::size_t depth, std::size_t packs,
+                                         Strided a, const N* b, std::size_t stride, bool goes_on,
+                                         N* out) {
   std::size_t i = 0;
   for (; i + at_once <= rows; i += at_once, a.at += at_once * a.row, out += at_once * packs)
-    multiply_rows<at_once>(depth, packs, a, b, out);
-  for (; i < rows; ++i, a.at += a.row, out += packs) multiply_rows<1>(depth, packs, a, b, out);
+    multiply_rows<at_once>(depth, packs, a, b, stride, goes_on, out);
+  for (; i < rows; ++i, a.at += a.row, out += packs)
+    multiply_rows<1>(depth, packs, a, b, stride, goes_on, out);
+}
+
+/// Writes the product of `a` (rows x depth) and `b` (depth x packs), in blocks of rows and depth. A
+/// column of packs that serves many rows is copied, so that its rows follow each other in memory.
+template <std::size_t at_once, class N>
+POPFLOW_MATH_INLINE void multiply_by(std::size_t rows, std::size_t depth, std::size_t packs,
+                                     const Strided& a, const N* b, N* out) {
+  const std::size_t block =
+      std::max(kNumbersOfBlock / std::min(depth, kDepth) / at_once, std::size_t{8}) * at_once;
+  const bool copies = packs > 1 && rows >= 4 * at_once;
+  N panel[kDepth];
+  if (depth == 0) std::fill_n(out, rows * packs, N(0.0));
+  for (std::size_t k = 0; k < depth; k += kDepth) {
+    const std::size_t deep = std::min(kDepth, depth - k);
+    for (std::size_t i = 0; i < rows; i += block) {
+      const Strided left{a.at + i * a.row + k * a.column, a.row, a.column};
+      for (std::size_t j = 0; j < packs; ++j) {
+        const N* column = b + k * packs + j;
+        if (copies)
+          for (std::size_t c = 0; c < deep; ++c) panel[c] = column[c * packs];
+        multiply_column<at_once>(std::min(block, rows - i), deep, packs, left,
+                                 copies ? panel : column, copies ? 1 : packs, k > 0,
+                                 out + i * packs + j);
+      }
+    }
+  }
 }
 
 // One function for each instruction set.
@@ -95,17 +125,18 @@ POPFLOW_MATH_INLINE double total(const N& pack) {
 /// Number of packs that hold `count` numbers.
 constexpr std::size_t packs_for(std::size_t count) { return (count + kLanes - 1) / kLanes; }
 
-/// Writes b[c * width + j] = a[j * length + c], four rows and columns at a time; `length` is a
-/// multiple of 4. Writes 0 for j from `rows` on.
-POPFLOW_MATH_INLINE void transpose(std::size_t rows, std::size_t length, std::size_t width,
+/// Writes b[c * kLanes + j] = a[j * stride + c] for the rows j of `a` and c below `length`, four
+/// rows and columns at a time; `length` is a multiple of 4. Writes 0 for j from `rows` on.
+POPFLOW_MATH_INLINE void transpose(std::size_t rows, std::size_t length, std::size_t stride,
                                    const double* a, double* b) {
   typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
+  constexpr std::size_t width = kLanes;
   std::size_t j = 0;
   for (; j + 4 <= rows; j += 4)
     for (std::size_t c = 0; c < length; c += 4) {
-      const double* const from = a + j * length + c;
+      const double* const from = a + j * stride + c;
       const auto row = [&](std::size_t i)
-                           POPFLOW_INLINED { return *(const Four*)(from + i * length); };
+                           POPFLOW_INLINED { return *(const Four*)(from + i * stride); };
       const Four even = __builtin_shufflevector(row(0), row(1), 0, 4, 2, 6);
       const Four even2 = __builtin_shufflevector(row(2), row(3), 0, 4, 2, 6);
       const Four odd = __builtin_shufflevector(row(0), row(1), 1, 5, 3, 7);
@@ -117,7 +148,24 @@ POPFLOW_MATH_INLINE void transpose(std::size_t rows, std::size_t length, std::si
       *(Four*)(to + 3 * width) = __builtin_shufflevector(odd, odd2, 2, 3, 6, 7);
     }
   for (; j < width; ++j)
-    for (std::size_t c = 0; c < length; ++c) b[c * width + j] = j < rows ? a[j * length + c] : 0;
+    for (std::size_t c = 0; c < length; ++c) b[c * width + j] = j < rows ? a[j * stride + c] : 0;
+}
+
+/// Writes the product of `a` (rows x depth) and `panel`, or adds to it with `goes_on`.
+[[gnu::noinline, gnu::flatten]] inline void add_panel(std::size_t rows, std::size_t depth,
+                                                      const Strided& a, const BasicPack<2>* panel,
+                                                      bool goes_on, BasicPack<2>* out) {
+  multiply_column<1>(rows, depth, 1, a, panel, 1, goes_on, out);
+}
+[[gnu::noinline, gnu::flatten]] POPFLOW_AVX2 inline void add_panel(
+    std::size_t rows, std::size_t depth, const Strided& a, const BasicPack<4>* panel, bool goes_on,
+    BasicPack<4>* out) {
+  multiply_column<3>(rows, depth, 1, a, panel, 1, goes_on, out);
+}
+inline void add_panel(std::size_t rows, std::size_t depth, const Strided& a,
+                      const BasicPack<8>* panel, bool goes_on, BasicPack<8>* out) {
+  add_panel(rows, depth, a, reinterpret_cast<const BasicPack<4>*>(panel), goes_on,
+            reinterpret_cast<BasicPack<4>*>(out));
 }
 
 struct Contraction {
@@ -125,22 +173,42 @@ struct Contraction {
   static POPFLOW_MATH_INLINE void compute(N* space, std::size_t rows, std::size_t columns,
                                           std::size_t length, const N* a, const N* b, double* out,
                                           std::size_t row, std::size_t column) {
-    const std::size_t packs = packs_for(columns), width = packs * kLanes;
-    transpose(columns, length, width, reinterpret_cast<const double*>(b),
-              reinterpret_cast<double*>(space));
-    const bool in_place = column == 1 && row == width;
-    N* const product = in_place ? reinterpret_cast<N*>(out) : space + length * packs;
-    multiply(rows, length, packs, {reinterpret_cast<const double*>(a), length, 1},
-             static_cast<const N*>(space), product);
-    if (in_place) return;
-    const double* const found = reinterpret_cast<const double*>(product);
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < columns; ++j) out[i * row + j * column] = found[i * width + j];
+    if (rows < 4) {  // too few to be worth a transposed copy
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j) {
+          const N* const left = a + i * (length / kLanes);
+          const N* const right = b + j * (length / kLanes);
+          N sum(0.0);
+          for (std::size_t c = 0; c < length / kLanes; ++c) sum += left[c] * right[c];
+          out[i * row + j * column] = total(sum);
+        }
+      return;
+    }
+    N panel[kDepth];
+    const double* const found = reinterpret_cast<const double*>(space);
+    for (std::size_t first = 0; first < columns; first += kLanes) {
+      const std::size_t own = std::min(kLanes, columns - first);
+      for (std::size_t c = 0; c < length; c += kDepth) {
+        const std::size_t deep = std::min(kDepth, length - c);
+        transpose(own, deep, length, reinterpret_cast<const double*>(b) + first * length + c,
+                  reinterpret_cast<double*>(panel));
+        add_panel(rows, deep, {reinterpret_cast<const double*>(a) + c, length, 1},
+                  static_cast<const N*>(panel), c > 0, space);
+      }
+      if (row < column)
+        for (std::size_t j = 0; j < own; ++j)
+          for (std::size_t i = 0; i < rows; ++i)
+            out[i * row + (first + j) * column] = found[i * kLanes + j];
+      else
+        for (std::size_t i = 0; i < rows; ++i)
+          for (std::size_t j = 0; j < own; ++j)
+            out[i * row + (first + j) * column] = found[i * kLanes + j];
+    }
   }
 };
 /// Writes out[i * row + j * column] = sum over c of a[i, c] b[j, c], where `a` has `rows` rows and
-/// `b` `columns` rows of `length` numbers. `space` has room for packs_for(columns) * (length +
-/// rows) packs. `out` is aligned as packs are.
+/// `b` `columns` rows of `length` numbers. `space` has room for `rows` packs. The sum runs over
+/// c, or over the lanes' sums if there are fewer than four rows.
 template <class N>
 POPFLOW_MATH_INLINE void contract(std::size_t rows, std::size_t columns, std::size_t length,
                                   const N* a, const N* b, N* space, double* out, std::size_t row,

@@ -184,6 +184,8 @@ struct Defaults {
   /// time.
   static constexpr bool in_matrices = false;
   static constexpr std::size_t batch_packs = 1;
+  /// Least packs of a part of the samples that a thread computes, and operations of a sample.
+  static constexpr std::size_t part_packs = 1, operations = 1;
   /// Whether the nodes lie in the file stored_name.samples: `nodes` rows of `columns` numbers,
   /// then `tested` rows of a test set. The last column has the weights if the nodes are weighted.
   /// The means are then sums that MeanBatch and TestBatch add to.
@@ -295,6 +297,18 @@ void in_loops(const double* p, const double* x, const double* l, const double* t
   in_widest<FormulaInMatrices<Formula>>(p, x, l, t, v, space_of(Formula::beside), out);
 }
 
+/// Calls task(i) for each i below `count`, on the threads that a problem was lent.
+template <class Task>
+void in_threads(const popflow_threads& threads, std::size_t count, std::size_t work, Task task) {
+  if (threads.run == nullptr || count < 2) {
+    for (std::size_t i = 0; i < count; ++i) task(i);
+    return;
+  }
+  threads.run(
+      threads.pool, count, work,
+      [](void* context, std::size_t i) noexcept { (*static_cast<Task*>(context))(i); }, &task);
+}
+
 inline std::uint64_t next_number() {
   static std::uint64_t count = 0;
   return __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
@@ -319,7 +333,8 @@ struct Problem {
   }
   std::uint64_t number = next_number();  ///< differs from that of every other problem
   std::vector<double> of;                ///< parameters of lanes: p, weight, start_loss
-  std::vector<Row> batches;  ///< with matrices: the nodes and their weights, in rows of packs
+  std::vector<Row> batches;   ///< with matrices: the nodes and their weights, in rows of packs
+  popflow_threads threads{};  ///< null: the calling thread alone
 };
 
 // Chooses the version of a formula in packs for the machine's instruction set. Compiling a version
@@ -632,6 +647,10 @@ class Functions {
       return 0;
     };
     t.rate = rate;
+    if constexpr (Formulas::in_matrices)
+      t.use_threads = [](void* problem, const popflow_threads* threads) noexcept {
+        static_cast<Made*>(problem)->threads = *threads;
+      };
     if constexpr (Formulas::has_loss) t.loss = loss;
     if constexpr (Formulas::observed > 0) t.observe = observe;
     if constexpr (Formulas::events > 0) t.events = events;
@@ -811,26 +830,65 @@ class Functions {
     return 0;
   }
 
-  /// Calls use(first node, packs, rows) for each batch of the population.
-  template <class AnyMade, class Use>
-  static void for_batches(AnyMade& made, Use use) {
-    auto* rows = made.batches.data();
-    for (std::size_t begin = 0; begin < Formulas::nodes; begin += Formulas::batch_packs * kLanes) {
-      const std::size_t packs = std::min<std::size_t>(Formulas::batch_packs,
-                                                      matrices::packs_for(Formulas::nodes - begin));
-      use(begin, packs, rows);
-      rows += (Formulas::inputs + 1) * packs;
+  /// Most parts of a sum over samples. The first part adds to the result, each other one to a sum
+  /// of its own, and these are added in order: the result does not depend on the number of threads.
+  static constexpr std::size_t kMostParts = 16;
+
+  /// Adds a sum over `batches` batches to `out`, in parts on several threads: add(from, to, sum)
+  /// adds the batches `from` to `to`. `work`: of all batches.
+  template <class Add>
+  static void add_parts(const Made& made, std::size_t batches, std::size_t most, double work,
+                        std::size_t size, double* out, Add add) {
+    const std::size_t parts = std::min(batches, most);
+    if (parts < 2) {
+      add(std::size_t{0}, batches, out);
+      return;
     }
+    thread_local std::vector<double> numbers;
+    if (numbers.size() < (parts - 1) * size) numbers.resize((parts - 1) * size);
+    double* const sums = numbers.data();
+    in_threads(made.threads, parts, static_cast<std::size_t>(work), [&](std::size_t part) {
+      double* const sum = part == 0 ? out : sums + (part - 1) * size;
+      if (part > 0) std::fill_n(sum, size, 0.0);
+      add(batches * part / parts, batches * (part + 1) / parts, sum);
+    });
+    constexpr std::size_t at_once = 4096;  // entries that stay in the first cache
+    in_threads(made.threads, (size + at_once - 1) / at_once, parts * size, [&](std::size_t block) {
+      const std::size_t end = std::min(size, (block + 1) * at_once);
+      for (std::size_t part = 0; part < parts - 1; ++part)
+        for (std::size_t i = block * at_once; i < end; ++i) out[i] += sums[part * size + i];
+    });
+  }
+
+  static constexpr std::size_t kBatch = Formulas::batch_packs * kLanes;  ///< samples
+  /// Calls use(first node, packs, rows) for batches `from` to `to` of the population.
+  template <class AnyMade, class Use>
+  static void for_batches(AnyMade& made, std::size_t from, std::size_t to, Use use) {
+    for (std::size_t batch = from; batch < to; ++batch) {
+      const std::size_t begin = batch * kBatch;
+      use(begin,
+          std::min<std::size_t>(Formulas::batch_packs,
+                                matrices::packs_for(Formulas::nodes - begin)),
+          made.batches.data() + (Formulas::inputs + 1) * Formulas::batch_packs * batch);
+    }
+  }
+  static constexpr std::size_t batches_of(std::size_t samples) {
+    return (samples + kBatch - 1) / kBatch;
+  }
+  /// Operations of `samples` samples, of which threads do many in the time of a number of memory.
+  static constexpr double work_of(std::size_t samples) {
+    return static_cast<double>(samples) * static_cast<double>(Formulas::operations) / 8;
   }
   static void make_batches(Made& made) {
     made.batches.resize((Formulas::inputs + 1) * matrices::packs_for(Formulas::nodes));
-    for_batches(made, [&](std::size_t begin, std::size_t packs, Row* rows) {
-      SampleRows samples(rows, Formulas::inputs, packs);
-      const std::size_t count = std::min(packs * kLanes, Formulas::nodes - begin);
-      for (std::size_t i = 0; i < count; ++i)
-        samples.set(i, made.node() + (begin + i) * Formulas::inputs, made.weight[begin + i]);
-      samples.fill(count);
-    });
+    for_batches(
+        made, 0, batches_of(Formulas::nodes), [&](std::size_t begin, std::size_t packs, Row* rows) {
+          SampleRows samples(rows, Formulas::inputs, packs);
+          const std::size_t count = std::min(packs * kLanes, Formulas::nodes - begin);
+          for (std::size_t i = 0; i < count; ++i)
+            samples.set(i, made.node() + (begin + i) * Formulas::inputs, made.weight[begin + i]);
+          samples.fill(count);
+        });
   }
 
   /// Weight of a node in the population.
@@ -843,12 +901,24 @@ class Functions {
       return 1.0 / static_cast<double>(Formulas::nodes);
   }
   /// Adds the weighted results of `count` stored samples from number `first` on.
+  /// Results are `size` numbers, the last of which is the loss of a Batch that has one.
   template <class Batch>
   static void add_stored(const Made& made, const double* x, std::size_t first, std::size_t count,
-                         double* out, double* loss) {
+                         std::size_t size, double* out, bool has_loss) {
+    add_parts(made, batches_of(count), kMostParts, work_of(count), size, out,
+              [&](std::size_t from, std::size_t to, double* sum) {
+                add_stored_batches<Batch>(made, x, first, count, from * kBatch,
+                                          std::min(count, to * kBatch), sum,
+                                          has_loss ? sum + size - 1 : nullptr);
+              });
+  }
+  template <class Batch>
+  static void add_stored_batches(const Made& made, const double* x, std::size_t first,
+                                 std::size_t count, std::size_t from_sample, std::size_t to_sample,
+                                 double* out, double* loss) {
     constexpr std::size_t inputs = Formulas::inputs;
     thread_local std::vector<Row> rows((inputs + 1) * Formulas::batch_packs);
-    for (std::size_t begin = 0; begin < count; begin += Formulas::batch_packs * kLanes) {
+    for (std::size_t begin = from_sample; begin < to_sample; begin += kBatch) {
       const std::size_t packs =
           std::min<std::size_t>(Formulas::batch_packs, matrices::packs_for(count - begin));
       for (std::size_t pack = 0; pack < packs; ++pack) {
@@ -871,23 +941,27 @@ class Functions {
   static void stored_means(const Made& made, const double* x, double* out) {
     std::fill_n(out, Formulas::means, 0.0);
     if constexpr (requires { typename Formulas::MeanBatch; })
-      add_stored<typename Formulas::MeanBatch>(made, x, 0, Formulas::nodes, out, nullptr);
+      add_stored<typename Formulas::MeanBatch>(made, x, 0, Formulas::nodes, Formulas::means, out,
+                                               false);
     if constexpr (requires { typename Formulas::TestBatch; })
-      add_stored<typename Formulas::TestBatch>(made, x, Formulas::nodes, Formulas::tested, out,
-                                               nullptr);
+      add_stored<typename Formulas::TestBatch>(made, x, Formulas::nodes, Formulas::tested,
+                                               Formulas::means, out, false);
   }
 
   static void population_alone(const Made& made, const double* x, double* out) {
     if constexpr (Formulas::is_stored) {
       std::fill_n(out, n + 1, 0.0);
-      add_stored<typename Formulas::Batch>(made, x, 0, Formulas::nodes, out, out + n);
+      add_stored<typename Formulas::Batch>(made, x, 0, Formulas::nodes, n + 1, out, true);
       to_directions(made, x, out);
     } else if constexpr (kSumsInMatrices) {
       std::fill_n(out, n + 1, 0.0);
-      for_batches(made, [&](std::size_t, std::size_t packs, const Row* rows) {
-        add_batch<typename Formulas::Batch>(made.p.data(), x, Formulas::inputs, rows, packs, out,
-                                            out + n);
-      });
+      add_parts(made, batches_of(Formulas::nodes), kMostParts, work_of(Formulas::nodes), n + 1, out,
+                [&](std::size_t from, std::size_t to, double* sum) {
+                  for_batches(made, from, to, [&](std::size_t, std::size_t packs, const Row* rows) {
+                    add_batch<typename Formulas::Batch>(made.p.data(), x, Formulas::inputs, rows,
+                                                        packs, sum, sum + n);
+                  });
+                });
     } else if constexpr (kInPacks) {
       static const auto sum = chosen<PopulationInPacks<Formulas>, const double*, const double*,
                                      const double*, const double*, double*>();
@@ -1031,36 +1105,49 @@ class Functions {
     }
   }
 
+  /// Adds weighted directions of the samples `from` to `to`, in batches.
+  template <class Take>
+  static void add_packs(const Made& made, const double* x, std::size_t from, std::size_t to,
+                        const double* weights, double* out, Take take) {
+    constexpr std::size_t most = std::max(Formulas::batch_packs, Formulas::part_packs) * kLanes;
+    double s[Formulas::inputs + 5];
+    double loss = 0;
+    thread_local std::vector<Row> rows;
+    for (std::size_t begin = from; begin < to; begin += most) {
+      const std::size_t own = std::min(most, to - begin), packs = matrices::packs_for(own);
+      if (rows.size() < (Formulas::inputs + 1) * packs) rows.resize((Formulas::inputs + 1) * packs);
+      SampleRows samples(rows.data(), Formulas::inputs, packs);
+      for (std::size_t i = 0; i < own; ++i) {
+        take(begin + i, s);
+        samples.set(i, s, weights[begin + i]);
+      }
+      samples.fill(own);
+      add_batch<typename Formulas::Batch>(made.p.data(), x, Formulas::inputs, rows.data(), packs,
+                                          out, &loss);
+    }
+  }
   /// Adds weighted directions of samples: take(i, s) writes the numbers of sample i.
   template <class Take>
   static void add_each(const Made& made, const double* x, std::size_t count, const double* weights,
                        double* out, Take take) {
-    double s[Formulas::inputs + 5];
-    double* value = scratch(n + 1);
     if constexpr (Formulas::in_matrices) {
-      const std::size_t most = Formulas::is_stored ? Formulas::batch_packs * kLanes : count;
-      const bool mapped = Formulas::is_stored && Formulas::has_precondition;
-      thread_local std::vector<Row> rows;
-      thread_local std::vector<double> sum(mapped ? n + 1 : 0);
-      std::fill(sum.begin(), sum.end(), 0.0);
-      for (std::size_t begin = 0; begin < count; begin += most) {
-        const std::size_t own = std::min(most, count - begin), packs = matrices::packs_for(own);
-        if (rows.size() < (Formulas::inputs + 1) * packs)
-          rows.resize((Formulas::inputs + 1) * packs);
-        SampleRows samples(rows.data(), Formulas::inputs, packs);
-        for (std::size_t i = 0; i < own; ++i) {
-          take(begin + i, s);
-          samples.set(i, s, weights[begin + i]);
-        }
-        samples.fill(own);
-        add_batch<typename Formulas::Batch>(made.p.data(), x, Formulas::inputs, rows.data(), packs,
-                                            mapped ? sum.data() : out, value);
-      }
+      constexpr bool mapped = Formulas::is_stored && Formulas::has_precondition;
+      thread_local std::vector<double> mapped_sum(mapped ? n : 0);
+      std::fill(mapped_sum.begin(), mapped_sum.end(), 0.0);
+      const std::size_t packs = matrices::packs_for(count);
+      add_parts(
+          made, packs, std::min(kMostParts, std::max(packs / Formulas::part_packs, std::size_t{1})),
+          work_of(count), n, mapped ? mapped_sum.data() : out,
+          [&](std::size_t from, std::size_t to, double* sum) {
+            add_packs(made, x, from * kLanes, std::min(count, to * kLanes), weights, sum, take);
+          });
       if (mapped) {
-        to_directions(made, x, sum.data());
-        for (std::size_t i = 0; i < n; ++i) out[i] += sum[i];
+        to_directions(made, x, mapped_sum.data());
+        for (std::size_t i = 0; i < n; ++i) out[i] += mapped_sum[i];
       }
     } else {
+      double s[Formulas::inputs + 5];
+      double* value = scratch(n + 1);
       for (std::size_t i = 0; i < count; ++i) {
         take(i, s);
         Formulas::sample(made.p.data(), x, s, value);

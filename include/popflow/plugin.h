@@ -27,9 +27,9 @@ extern "C" {
 #define POPFLOW_NOEXCEPT
 #endif
 
-/* Version of this interface. Tables of version 1, which end before "finals", are served, too;
- * tables of other versions are refused. */
-#define POPFLOW_PLUGIN_ABI 2
+/* Version of this interface. Tables of version 1, which end before "finals", and of version 2, which
+ * end before "use_threads", are served, too; tables of other versions are refused. */
+#define POPFLOW_PLUGIN_ABI 3
 
 /* Number of trajectories side by side in the functions of lanes. */
 #define POPFLOW_PLUGIN_LANES 16
@@ -66,6 +66,18 @@ typedef struct popflow_lane_sizes {
   size_t parameters;
   size_t entries;
 } popflow_lane_sizes;
+
+/* Threads of the program. */
+typedef struct popflow_threads {
+  void* pool;
+  /* Calls task(context, i) for each i below `count`, in any order on any thread, and returns when
+   * all are done. Does so on the calling thread alone if `work`, the numbers that all tasks touch,
+   * is small, or if the threads are busy. The number of threads differs from run to run: results
+   * must not depend on it. */
+  void (*run)(void* pool, size_t count, size_t work,
+              void (*task)(void* context, size_t i) POPFLOW_NOEXCEPT,
+              void* context) POPFLOW_NOEXCEPT;
+} popflow_threads;
 
 /* Formula for 16 trajectories side by side. Arrays consist of rows of double[16], aligned to 64
  * bytes: a row for each parameter of lanes, entry of the state or result. Number l of every row
@@ -152,6 +164,12 @@ typedef struct popflow_table {
   /* Table of the system that noise and sampled training move, if its state is another; the
    * description's "training" describes that state. A null pointer stands for this table. */
   const struct popflow_table* training;
+
+  /* Since version 3. */
+
+  /* Lends the problem threads, which live as long as the problem is used. Called at most once, after
+   * `create` and before any call from several threads. `threads` is valid during the call only. */
+  void (*use_threads)(void* problem, const popflow_threads* threads) POPFLOW_NOEXCEPT;
 } popflow_table;
 
 /* Entry point of a plug-in. */

@@ -19,6 +19,7 @@
 #include "plugin/loaded.hpp"
 #include "popflow/error.hpp"
 #include "popflow/plugin.h"
+#include "popflow/workers.hpp"
 
 namespace popflow::plugin {
 
@@ -97,6 +98,12 @@ struct Library {
   std::string missing = {};  ///< sentence for the user if the library is missing
 };
 
+// Callback of popflow_threads.
+void run_tasks(void* pool, std::size_t count, std::size_t work,
+               void (*task)(void* context, std::size_t i) noexcept, void* context) noexcept {
+  static_cast<Workers*>(pool)->run(count, work, [&](std::size_t i) { task(context, i); });
+}
+
 /// A problem of a plug-in.
 class Problem {
  public:
@@ -115,6 +122,10 @@ class Problem {
   [[nodiscard]] const popflow_table& table() const { return *library_->table; }
   [[nodiscard]] const Description& description() const { return library_->description; }
 
+  void use(Workers& workers) const {
+    const popflow_threads threads{&workers, run_tasks};
+    if (table().use_threads != nullptr) table().use_threads(problem_, &threads);
+  }
   /// Calls a function of the table with this problem. Throws if it fails.
   template <class Function, class... Arguments>
   void call(Function function, Arguments... arguments) const {
@@ -199,12 +210,12 @@ popflow_training_step step_of(const SampleKey& key, std::size_t begin) {
 
 void add_samples(const Problem& problem, std::span<const double> x, double t, const SampleKey& key,
                  std::span<const double> weights, std::span<double> out) {
-  constexpr std::size_t kAtOnce = kLanes;
+  constexpr std::size_t kAtOnce = 64 * kLanes;
   for (std::size_t begin = 0; begin < weights.size(); begin += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, weights.size() - begin);
     std::vector<RandomStream> streams;
     streams.reserve(count);
-    std::array<popflow_random, kAtOnce> random{};
+    std::vector<popflow_random> random(count);
     for (std::size_t i = 0; i < count; ++i) {
       streams.push_back(key.stream(begin + i));
       random[i] = {&streams.back(), word_of, uniform_of, normal_of};
@@ -268,6 +279,7 @@ Functions functions_of(const std::shared_ptr<const Library>& whole, const Parame
     std::copy_n(from, field.start.size(), field.start.data());
     from += field.start.size();
   }
+  f.use_workers = [=](Workers& workers) { problem->use(workers); };
   f.rhs = [=](std::span<const double> x, double t, std::span<double> out) {
     problem->call(problem->table().rate, x.data(), t, out.data());
   };
@@ -431,20 +443,23 @@ void require_functions(const Library& library) {
   require(table.lane_rate != nullptr, table.lane_parameters != nullptr, "lane_parameters");
 }
 
-/// Returns the table of a library. A table of version 1 has fewer members and is copied to `own`.
+/// Returns the table of a library. Tables of versions 1 and 2 have fewer members and are copied to
+/// `own`.
 const popflow_table* current(const popflow_table* given, popflow_table& own,
                              const std::string& path) {
   constexpr std::uint32_t kFirst = offsetof(popflow_table, finals);
+  constexpr std::uint32_t kSecond = offsetof(popflow_table, use_threads);
   if (given->abi == POPFLOW_PLUGIN_ABI && given->bytes == sizeof(popflow_table)) return given;
-  if (given->abi == 1 && given->bytes == kFirst) {
-    std::memcpy(&own, given, kFirst);
-    return &own;
-  }
+  for (const auto& [abi, bytes] : {std::pair{1U, kFirst}, {2U, kSecond}})
+    if (given->abi == abi && given->bytes == bytes) {
+      std::memcpy(&own, given, bytes);
+      return &own;
+    }
   wrong(path, "is built for version " + std::to_string(given->abi) +
                   " of the interface popflow/plugin.h (a table of " + std::to_string(given->bytes) +
                   " bytes); this program has version " + std::to_string(POPFLOW_PLUGIN_ABI) + " (" +
                   std::to_string(sizeof(popflow_table)) +
-                  " bytes) and serves version 1: build the plug-in again");
+                  " bytes) and serves versions 1 and 2: build the plug-in again");
 }
 
 /// Library for the state of noisy runs and sampled training; null if it is the state of the flow.

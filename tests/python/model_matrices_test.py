@@ -15,6 +15,7 @@ import popflow  # noqa: E402
 from popflow.model import (  # noqa: E402
     Model,
     cross_entropy,
+    dataset,
     finite,
     logsumexp,
     normal,
@@ -164,3 +165,55 @@ def test_compiled_code_has_the_derivatives_of_the_rules(most, monkeypatch):
     for name, part, right in zip(RULES, np.split(rate, np.cumsum([one.size for one in expected])),
                                  expected):
         assert np.allclose(-part, right, rtol=1e-7, atol=1e-12), (name, part, right)
+
+
+class Threads(c.Structure):
+    """popflow_threads."""
+
+    TASK = c.CFUNCTYPE(None, c.c_void_p, c.c_size_t)
+    RUN = c.CFUNCTYPE(None, c.c_void_p, c.c_size_t, c.c_size_t, c.c_void_p, c.c_void_p)
+    _fields_ = [("pool", c.c_void_p), ("run", RUN)]
+
+
+def wide():
+    """Returns a network of two layers, with samples in a file, for several batches."""
+    m = Model("wide", "a two-layer network")
+    A = m.weights("A", random.normal(size=(20, 7)) / 3, "first layer")
+    v = m.weights("v", random.normal(size=20), "second layer")
+    x, y = m.data(dataset(random.normal(size=(20_003, 7)), random.normal(size=20_003)))
+    m.loss((v @ np.tanh(A @ x) - y) ** 2 / 2)
+    m.observable("last", m.mean(np.tanh(A @ x)[-1]), "mean of a unit")
+    return m
+
+
+def test_threads_share_the_samples_and_do_not_change_the_numbers(tmp_path):
+    system = wide().build(check=False)
+    rate, loss = values(system, [], 160)
+    library = c.CDLL(str(system.path))
+    library.popflow_plugin.restype = c.POINTER(Table)
+    table = library.popflow_plugin()
+    last = c.cast(table, c.c_void_p).value + table.contents.bytes - c.sizeof(c.c_void_p)
+    use_threads = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p)(c.c_void_p.from_address(last).value)
+    counts = []
+
+    def run(pool, count, work, task, context):
+        assert pool == 7
+        counts.append(count)
+        for i in reversed(range(count)):  # as another thread may
+            Threads.TASK(task)(context, i)
+
+    request = (c.c_void_p * 2)(None, None)
+    problem = table.contents.create(c.addressof(request), c.create_string_buffer(1024), 1024)
+    use_threads(problem, c.byref(Threads(7, keep := Threads.RUN(run))))
+    x, found = np.zeros(160), np.zeros(160)
+    table.contents.start(problem, x.ctypes.data)
+    table.contents.rate(problem, x.ctypes.data, 0.0, found.ctypes.data)
+    assert max(counts) > 1 and keep
+    assert np.array_equal(found, rate)
+
+    for words in ({"t_end": 0.3, "method": "euler", "dt": 0.1},
+                  {"mode": "sgd", "batch_size": 500, "learning_rate": 0.1, "steps": 5}):
+        ends = [popflow.run(system, threads=threads, saves=2, output=tmp_path / f"{threads}.h5",
+                            force=True, **words) for threads in (1, 2, 3)]
+        for name in ("A", "v", "loss", "last"):
+            assert all(np.array_equal(ends[0][name], other[name]) for other in ends[1:]), name

@@ -31,16 +31,22 @@ MOST_UNROLLED = MOST_IN_LANES
 MOST_UNROLLED_WITHOUT_LANES = 500
 # Formulas beside a batch's keep their matrices above this many operations and entries.
 MOST_UNROLLED_BESIDE = 500
+# Each part of a batch adds its gradient to those of other parts, which takes some passes over all
+# entries. A part has so many samples that their formulas have this number of operations an entry.
+PASSES_OF_PART = 12  # times the 16 samples of a pack
+PARTS_OF_BATCH = 4  # least parts that a batch of the population has
 LARGEST_BATCH_OF_TABLE = 262_144  # numbers of the working space, for samples in a file
 
 
 @dataclass
 class BatchCode:
-    """Code of a batch of samples, its operations for each sample, and its packs of samples."""
+    """Code of a batch of samples, its operations for each sample, and its packs of samples: those
+    of a batch of the population, and the least of a part that a thread computes."""
 
     text: str
     operations: int
     packs: int
+    part: int
 
 
 class Generator:
@@ -245,7 +251,8 @@ class Generator:
                  "events": len(model.events), "constants": len(model.constants),
                  "derived": int(derived[-1]), "arrays": len(columns),
                  **({"places": len(places)} if places else {}), **self.other_sizes(),
-                 **({"batch_packs": batch.packs} if batch is not None else {}),
+                 **({"batch_packs": batch.packs, "part_packs": batch.part,
+                     "operations": batch.operations} if batch is not None else {}),
                  **({"tested": table.test, "columns": table.columns}
                     if table is not None else {})}
         arrays: dict[str, Any] = {
@@ -418,8 +425,10 @@ class Generator:
         made = Batch({**self.pointers(), id(weight): "q"}, [loss, *slopes])
         outputs = [(slope, "out", int(begin), "-=") for slope, begin in zip(slopes, begins)]
         text = made.function("Batch", [*outputs, (loss, "loss", 0, "+=")])
+        part = max(1, -(-PASSES_OF_PART * model.entries // count))
         return BatchCode(text, count, made.packs(
-            nodes, LARGEST_BATCH if model.table is None else LARGEST_BATCH_OF_TABLE))
+            nodes, LARGEST_BATCH if model.table is None else LARGEST_BATCH_OF_TABLE,
+            PARTS_OF_BATCH * part), part)
 
     def may_have_jacobian(self, batch: BatchCode) -> bool:
         entries = self.model.entries

@@ -358,9 +358,7 @@ class Batch:
         row, column = k, 1
         if m > k:  # the longer side lies along the packs
             a, b, m, k, row, column = b, a, k, m, 1, k
-        packs = -(-k // 16)
-        self.space[0] = max(self.space[0], packs * length * 16)
-        self.space[1] = max(self.space[1], packs * m)
+        self.space[1] = max(self.space[1], m)
         name = self.store(node)
         each = f"for (std::size_t h = 0; h < {count}; ++h) " if count > 1 else ""
         out = f"{name} + h * {m * k}" if count > 1 else name
@@ -493,9 +491,10 @@ class Batch:
         """Packs of the working space beside these."""
         return max(self.shared_count, 1) + self.space[1]
 
-    def packs(self, nodes: int, largest: int = LARGEST_BATCH) -> int:
-        """Returns the number of packs of a batch of the population."""
-        most = max(1, largest // (16 * max(self.each, 1)))
+    def packs(self, nodes: int, largest: int = LARGEST_BATCH, least: int = 1) -> int:
+        """Returns the number of packs of a batch of the population: `least`, if there are so many,
+        or more."""
+        most = max(least, largest // (16 * max(self.each, 1)))
         return max(1, min(most, -(-nodes // 16)))
 
 
