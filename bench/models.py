@@ -60,7 +60,49 @@ def memory():
     return associative_memory.model(64, 32)
 
 
-MODELS = {"markov": markov, "memory": memory}
+def network(relu=False):
+    """A two-layer network of width 1000 on 10^4 samples in 100 dimensions."""
+    from popflow.model import Model, dataset
+    width, dimension, samples = 1000, 100, 10_000
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(samples, dimension))
+    targets = np.tanh(inputs[:, :5].sum(axis=1) / 2)
+    m = Model("relu-network" if relu else "network", "a two-layer network of width 1000 on 10^4 samples")
+    W = m.weights("W", rng.normal(size=(width, dimension)) / np.sqrt(dimension), "first layer")
+    a = m.weights("a", rng.normal(size=width) / np.sqrt(width), "second layer")
+    x, y = m.data(dataset(inputs, targets))
+    hidden = np.maximum(W @ x, 0) if relu else np.tanh(W @ x)
+    m.loss((a @ hidden - y) ** 2 / 2)
+    return m
+
+
+def transformer():
+    """A transformer of two layers with 4 heads and width 64, on sequences of 100 tokens."""
+    from popflow.model import Model, causal, cross_entropy, dataset, embed, layer_norm, softmax
+    symbols, length, width, heads, samples = 16, 100, 64, 4, 64
+    rng = np.random.default_rng(1)
+    sequences = np.tile(rng.integers(0, symbols, size=(samples, 5)), 21)[:, :length + 1]
+    m = Model("transformer", "a transformer of two layers that learns to copy")
+
+    def weights(name, *shape):
+        return m.weights(name, rng.normal(size=shape) / np.sqrt(shape[-2]), name)
+
+    tokens, following = m.data(dataset(sequences[:, :-1], sequences[:, 1:]))
+    x = embed(weights("E", symbols, width), tokens) + weights("P", length, width)
+    for layer in "12":
+        h = layer_norm(x)
+        q, k, v = (h @ weights(name + layer, heads, width, width // heads) for name in "QKV")
+        attention = softmax(q @ k.mT / np.sqrt(width // heads), where=causal(length))
+        x = x + np.einsum("htf,hfd->td", attention @ v, weights("O" + layer, heads, width // heads, width))
+        x = x + np.maximum(layer_norm(x) @ weights("A" + layer, width, 4 * width), 0) @ weights(
+            "B" + layer, 4 * width, width)
+    logits = layer_norm(x) @ weights("U", width, symbols)
+    m.loss(np.mean(cross_entropy(logits, following)))
+    return m
+
+
+MODELS = {"markov": markov, "memory": memory, "network": network, "relu-network": lambda: network(relu=True),
+          "transformer": transformer}
 
 
 def gallery():

@@ -64,6 +64,11 @@ def by_entry(script):
     return Peer("diffrax, each entry", script, "flow-by-entry")
 
 
+def products(work):
+    """Compares with the products of matrices of a step of gradient descent alone."""
+    return Peer("products alone, OpenBLAS", "network.py", work)
+
+
 def steps(n, less=0):
     return {"units": n - less, "less_units": less, "unit": "step"}
 
@@ -147,6 +152,22 @@ ROWS = [
     Row("memory-model-sgd", "the same model trained by SGD, B = 16", "run MODEL --mode sgd --batch-size 16 "
         "--learning-rate 0.5 --saves 2 --state ends", [Peer("JAX", "memory.py", "sgd")], 2,
         checked="--steps 200 --runs 64", timed="--steps 10000", **steps(10_000), model="memory"),
+    Row("network-descent", "model of a two-layer tanh network of width 1000 on 10^4 samples in 100 dimensions, "
+        "a step of gradient descent", "run MODEL --method euler --dt 0.01 --saves 2 --state ends",
+        [Peer("JAX", "network.py", "descent"), products("products")], 1, checked="--t-end 0.1",
+        timed="--t-end 0.22", less="--t-end 0.02", **steps(22, less=2), model="network"),
+    Row("relu-network-descent", "the same network with ReLU",
+        "run MODEL --method euler --dt 0.01 --saves 2 --state ends",
+        [Peer("JAX", "network.py", "relu-descent"), products("relu-products")], 1, checked="--t-end 0.1",
+        timed="--t-end 0.22", less="--t-end 0.02", **steps(22, less=2), model="relu-network"),
+    Row("network-sgd", "the tanh network trained by SGD, B = 100", "run MODEL --mode sgd --batch-size 100 "
+        "--learning-rate 0.01 --saves 2 --state ends", [Peer("JAX", "network.py", "sgd")], 1,
+        checked="--steps 50 --runs 16", timed="--steps 550", less="--steps 50", **steps(550, less=50),
+        model="network"),
+    Row("transformer-sgd", "model of a transformer of two layers, 4 heads, width 64, sequences of 100 tokens, "
+        "trained by SGD, B = 32", "run MODEL --mode sgd --batch-size 32 --learning-rate 0.1 --saves 2 --state ends",
+        [Peer("JAX", "transformer.py", "sgd")], 1, checked="--steps 2 --runs 40", timed="--steps 12",
+        less="--steps 2", **steps(12, less=2), model="transformer"),
     Row("joma-large", "`joma`, exp attention, targets, a million tokens to t = 3.6", JOMA,
         [diffrax("joma.py"), by_entry("joma.py")], 2.5, checked="--tokens 10000",
         timed="--tokens 1000000"),
