@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 REPETITIONS = 3
 MOST_REPETITIONS = 25  # most repetitions of short work, at most five seconds in all
+VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2"}  # by flag of the processor; the widest first
 SHORT = 0.5  # seconds; shorter work depends on caches and memory that other programs left
 
 
@@ -21,7 +23,9 @@ def machine():
         with open(path) as lines:
             return next(line.split(":")[1].strip() for line in lines if line.startswith(begin))
 
+    flags = first("/proc/cpuinfo", "flags").split()
     return {"processor": first("/proc/cpuinfo", "model name"),
+            "vectors": next((name for flag, name in VECTORS.items() if flag in flags), "neither AVX2 nor AVX-512"),
             "cores": len(os.sched_getaffinity(0)),
             "memory": f"{int(first('/proc/meminfo', 'MemTotal').split()[0]) / 2**20:.0f} GiB"}
 
@@ -72,22 +76,42 @@ class Process:
             sys.exit(f"{self.name} ended with {self.process.wait()}")
         return line
 
-    def seconds(self):
-        """Returns the peer's seconds for popflow's work, scaled from the part that the peer does."""
+    def spent(self):
+        """Returns the peer's seconds and processor seconds for popflow's work, scaled from the part that the
+        peer does."""
+        before = self.processor()
         print(file=self.process.stdin, flush=True)
-        return json.loads(self.answer()) / self.told["part"] * self.share
+        seconds = json.loads(self.answer())
+        return [x / self.told["part"] * self.share for x in (seconds, self.processor() - before)]
+
+    def processor(self):
+        """Returns the processor seconds so far, in ticks of 10 ms, of all threads and child processes."""
+        own = pathlib.Path(f"/proc/{self.process.pid}")
+        children = (own / "task" / str(self.process.pid) / "children").read_text().split()
+        found = (pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+                 for pid in (self.process.pid, *children))
+        return sum(int(ticks) for of in found for ticks in of) / os.sysconf("SC_CLK_TCK")
 
     def end(self):
         self.process.stdin.close()
         self.process.wait()
 
 
-def popflow(program, words, file, threads=2):
-    """Returns the seconds of a whole program."""
-    begin = time.perf_counter()
+def spent(program, words, file, threads=2):
+    """Returns the seconds and the processor seconds of a whole program."""
+    def processor():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    begin, before = time.perf_counter(), processor()
     subprocess.run([program, *words.split(), "--threads", str(threads), "--quiet", "--force", "-o",
                     file], check=True)
-    return time.perf_counter() - begin
+    return [time.perf_counter() - begin, processor() - before]
+
+
+def popflow(program, words, file, threads=2):
+    """Returns the seconds of a whole program."""
+    return spent(program, words, file, threads)[0]
 
 
 def warmed(taken, work):
@@ -118,22 +142,23 @@ def row(row, program):
         popflow(program, f"{words} {row.checked or row.timed}", checked)
         share = row.units / (row.units + row.less_units)
         peers = [Process(peer, program, checked, timed, share) for peer in row.peers]
-        seconds = {name: [] for name in ["popflow", *(peer.name for peer in peers)]}
+        taken_by = {name: [] for name in ["popflow", *(peer.name for peer in peers)]}
         whole, start = [], []
         for _ in range(max(REPETITIONS, min(MOST_REPETITIONS, round(5 / taken)))):
-            whole.append(warmed(taken, lambda: popflow(program, f"{words} {row.timed}", again)))
+            whole.append(warmed(taken, lambda: spent(program, f"{words} {row.timed}", again)))
             if row.less:
-                start.append(warmed(taken, lambda: popflow(program, f"{words} {row.less}", again)))
+                start.append(warmed(taken, lambda: spent(program, f"{words} {row.less}", again)))
             for peer in peers:
-                seconds[peer.name].append(warmed(taken, peer.seconds))
+                taken_by[peer.name].append(warmed(taken, peer.spent))
         for peer in peers:
             peer.end()
-    seconds["popflow"] = [w - s for w, s in zip(whole, start)] if row.less else whole
+    taken_by["popflow"] = [[w - s for w, s in zip(*both)] for both in zip(whole, start)] if row.less else whole
     store(row.name, {
         "command": f"popflow {row.words} {row.timed}".strip() + " --threads 2",
         **({"less": f"popflow {row.words} {row.less}"} if row.less else {}),
-        "seconds": {name: [round(s, 6) for s in found] for name, found in seconds.items()},
-        **({"whole": whole, "start": start} if row.less else {}),
+        "seconds": {name: [round(s, 6) for s, _ in found] for name, found in taken_by.items()},
+        "processor": {name: [round(s, 6) for _, s in found] for name, found in taken_by.items()},
+        **({"whole": [s for s, _ in whole], "start": [s for s, _ in start]} if row.less else {}),
         "peers": {p.name: {key: p.told[key] for key in ("part", "agreement", "facts")}
                   for p in peers},
         "versions": {k: v for p in peers for k, v in p.told["versions"].items()},

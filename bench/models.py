@@ -101,8 +101,14 @@ def transformer():
     return m
 
 
-MODELS = {"markov": markov, "memory": memory, "network": network, "relu-network": lambda: network(relu=True),
-          "transformer": transformer}
+def diagonal():
+    """The diagonal linear network of 6 features and 3 samples: 12 numbers."""
+    import diagonal_linear
+    return diagonal_linear.model()
+
+
+MODELS = {"markov": markov, "memory": memory, "diagonal": diagonal, "network": network,
+          "relu-network": lambda: network(relu=True), "transformer": transformer}
 
 
 def gallery():

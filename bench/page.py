@@ -40,19 +40,24 @@ def peer_lines():
             continue
         medians = {name: statistics.median(found) for name, found in result["seconds"].items()}
         ours = medians.pop("popflow")
+        processor = {name: statistics.median(found) for name, found in result.get("processor", {}).items()}
         for i, (name, theirs) in enumerate(medians.items()):
             per = f" a {row.unit}" if row.unit else ""
             title, of_row = (row.title, f"{seconds(ours / row.units)}{per}") if i == 0 else ("", "")
             told = result["peers"][name]
-            took = f", {told['facts']['steps']:.0f} steps" if "steps" in told["facts"] else ""
+            facts = told["facts"]
+            took = f", {facts['steps']:.0f} steps" if "steps" in facts else ""
+            took += f", compiled in {seconds(facts['compiled'])}" if "compiled" in facts else ""
+            faster = f"{theirs / ours:.2g} times"
+            faster += f", {processor[name] / processor['popflow']:.2g} by processor" if processor else ""
             yield (f"| {title} | {of_row} | {name} | {seconds(theirs / row.units)}{took} | "
-                   f"{theirs / ours:.2g} times | {row.wanted:g} times | {apart(told['agreement'])} | "
+                   f"{faster} | {row.wanted:g} times | {apart(told['agreement'])} | "
                    f"{load(result) if i == 0 else ''} |\n")
 
 
 def part_lines(name):
     columns = parts.COLUMNS.get(name, ("what", "measured", "wanted"))
-    yield f"| {' | '.join(columns)} |\n| --- | --- | --- |\n"
+    yield f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}\n"
     result = measure.stored(name)
     if result is None:
         yield "| not measured | | |\n"
@@ -69,6 +74,7 @@ def machines(names):
         if result is None:
             continue
         where = "{processor}, {cores} cores, {memory}".format(**result["machine"])
+        where += f", {result['machine']['vectors']}" if "vectors" in result["machine"] else ""
         for package, version in result["versions"].items():
             found.setdefault((where), {}).setdefault(package, set()).add(version)
     for where, versions in found.items():

@@ -32,6 +32,9 @@ class Row:
     model: str = ""  # of models.py; its plug-in takes the place of the word MODEL
 
 
+RMS = "--error-norm rms"
+
+
 def torch(work):
     return Peer("PyTorch", "scb_torch.py", work, "/usr/bin/python3")  # Debian's
 
@@ -45,8 +48,17 @@ def diffrax(script):
     return Peer("diffrax", script, "flow")
 
 
-def heyoka(work):
-    return Peer("heyoka", "markov_heyoka.py", work)
+def heyoka(work, script="markov_heyoka.py"):
+    return Peer("heyoka", script, work)
+
+
+def in_few_numbers(name, title, words, model=""):
+    """Compares many flows in few numbers by `verner8` with heyoka, at two tolerances."""
+    peers = [heyoka(name.replace("-", "_"), "few_heyoka.py")]
+    return [Row(f"{name}-taylor{suffix}", heading, f"sweep {words} --rtol {rtol} --atol {atol} --method verner8 {RMS}",
+                peers, 1, model=model)
+            for suffix, heading, rtol, atol in (("", title, "1e-8", "1e-10"), (
+                "-precise", "the same with relative tolerance 1e-12", "1e-12", "1e-14"))]
 
 
 def curves(script):
@@ -73,7 +85,6 @@ def steps(n, less=0):
     return {"units": n - less, "less_units": less, "unit": "step"}
 
 
-RMS = "--error-norm rms"
 SCB = "run scb --sparsity 3 --saves 2"
 LARGE, SMALL = ("--vocab-size 500 --context-length 100000 --state none",
                 "--vocab-size 50 --context-length 2000 --state ends")
@@ -122,6 +133,9 @@ ROWS = [
     Row("markov-flows", "`markov`, 65 536 flows to t = 50 into a file",
         "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         + RMS, [Peer("diffrax", "markov.py", "flows")], 10),
+    Row("markov-loops", "the same flows by a loop in numba, and by diffsol's `tsit45`",
+        "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
+        + RMS, [Peer("numba", "markov_numba.py", "flows"), Peer("diffsol", "markov_diffsol.py", "flows")], 3),
     Row("markov-taylor", "the same flows by `verner8`",
         "sweep markov --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         f"--method verner8 {RMS}", [heyoka("flows")], 1.5),
@@ -131,7 +145,18 @@ ROWS = [
     Row("markov-curves", "`markov`, 4096 flows to t = 50 with 201 records",
         "sweep markov --over e0=0.02:2:64 --over w0=-2:1:64 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         f"--record series {RMS}", [curves("markov.py"), heyoka("curves")], 1),
-    Row("markov-model", "the same flow written as a model in Python",
+    *in_few_numbers("linear-attention", "`linear-attention`, 16 384 flows to t = 60 by `verner8` (4 numbers)",
+                    "linear-attention --over init-scale=0.001:0.1:128 --over context-length=5..132 --t-end 60"),
+    *in_few_numbers("deep-linear", "`deep-linear`, two layers of 3 x 3, 16 384 flows to t = 10 by `verner8`",
+                    "deep-linear --start gaussian --over init-scale=0.01:0.3:16384 --t-end 10"),
+    *in_few_numbers("scb", "`scb`, signal coordinates, 4096 flows to t = 2000 by `verner8` (3 numbers)",
+                    "scb --coordinates signal --over context-length=1000..5095 --t-end 2000"),
+    *in_few_numbers("joma", "`joma`, softmax, 10 targets, 4096 flows to t = 30 by `verner8`",
+                    "joma --activation nonlinear --attention softmax --over init=0.01:0.3:64 "
+                    "--over temperature=0.8:2:64 --t-end 30"),
+    *in_few_numbers("diagonal", "model of a diagonal linear network, 16 384 flows to t = 20 by `verner8` (12 numbers)",
+                    "MODEL --over alpha=0.01:0.5:16384 --t-end 20", model="diagonal"),
+    Row("markov-model", "the flows of `markov` written as a model in Python",
         "sweep MODEL --over e0=0.02:2:256 --over w0=-2:1:256 --rtol 1e-8 --atol 1e-10 --t-end 50 "
         + RMS, [Peer("diffrax", "markov.py", "flows")], 3, model="markov"),
     Row("markov-model-built-in", "the model against the system in C++",

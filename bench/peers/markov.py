@@ -123,35 +123,33 @@ def sde(run):
 
 # ---- flows
 
-def flows(checked, timed):
-    """Returns the flows of a sweep over starts, computed together."""
-    chain = Chain(timed)
-    e, w = jnp.meshgrid(timed.file["e0"][()], timed.file["w0"][()], indexing="ij")
-    starts = jnp.stack([e.ravel(), w.ravel()], -1)
-    flow = jax.jit(jax.vmap(in_jax.solver(chain.drift, timed, 1)))
-    ends, statistics = flow(starts)
-    agreement = peer.Agreement()
-    for i, name in enumerate("ew"):
-        agreement.close(name, ends[:, i], checked.file[name][()].ravel(), starts[:, i])
-    peer.serve(lambda: jax.block_until_ready(flow(starts)), agreement, in_jax.FLOWS,
-               steps=float(statistics["num_steps"].mean()))
+def slope(x):
+    return x[0]**2 * (1 + 2 * x[1] * jnp.abs(x[1]))
 
 
-def curves(checked, timed):
-    """Returns the flows of a sweep over starts with their slopes at the times of popflow's records."""
-    chain = Chain(timed)
-    e, w = jnp.meshgrid(timed.file["e0"][()], timed.file["w0"][()], indexing="ij")
-    starts = jnp.stack([e.ravel(), w.ravel()], -1)
-    flow = jax.jit(jax.vmap(in_jax.solver(chain.drift, timed, 1, lambda x: x[0]**2 * (1 + 2 * x[1] * jnp.abs(x[1])))))
-    slopes, statistics = flow(starts)
-    agreement = peer.Agreement()
-    agreement.close("slope", slopes.reshape(checked.curve("slope").shape), checked.curve("slope"))
-    peer.serve(lambda: jax.block_until_ready(flow(starts)), agreement, in_jax.FLOWS,
-               steps=float(statistics["num_steps"].mean()))
+def flows(curve=None):
+    """Returns the work of a sweep over starts, computed together: the ends, or, with a `curve` of the states
+    that is popflow's observable of the same name, its values at the times of popflow's records."""
+    def work(checked, timed):
+        e, w = jnp.meshgrid(timed.file["e0"][()], timed.file["w0"][()], indexing="ij")
+        starts = jnp.stack([e.ravel(), w.ravel()], -1)
+        flow = jax.jit(jax.vmap(in_jax.solver(Chain(timed).drift, timed, 1, curve)))
+        found, statistics = flow(starts)
+        agreement = peer.Agreement()
+        if curve:
+            popflows = checked.curve(curve.__name__)
+            agreement.close(curve.__name__, found.reshape(popflows.shape), popflows)
+        else:
+            for i, name in enumerate("ew"):
+                agreement.close(name, found[:, i], checked.file[name][()].ravel(), starts[:, i])
+        peer.serve(lambda: jax.block_until_ready(flow(starts)), agreement, in_jax.FLOWS,
+                   steps=float(statistics["num_steps"].mean()))
+
+    return work
 
 
 def noise(problem):
     return in_jax.noise(problem, lambda x: x, in_jax.side_by_side, "threefry2x32")
 
 
-peer.main({"sgd": noise(sgd), "sde": noise(sde), "flows": flows, "curves": curves})
+peer.main({"sgd": noise(sgd), "sde": noise(sde), "flows": flows(), "curves": flows(slope)})
