@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import measure
+import precision
 import scaling
 import shares
 
@@ -311,7 +312,8 @@ def building_lines(found):
         yield f"`{name}`", f"{seconds[name]:.0f} s", ""
 
 
-PARTS = {"shares": (shares.measure_shares, shares.share_lines),
+PARTS = {"precision": (precision.measure_precision, precision.precision_lines),
+         "shares": (shares.measure_shares, shares.share_lines),
          "kernels": (measure_kernels, kernel_lines),
          "programs": (measure_programs, program_lines),
          "sweeps": (measure_sweeps, sweep_lines),
@@ -322,4 +324,5 @@ PARTS = {"shares": (shares.measure_shares, shares.share_lines),
          "building": (measure_building, building_lines)}
 
 # Columns of tables that have others than those of most parts.
-COLUMNS = {"scaling": ("work, size that grows", "measured", "one run stops at")}
+COLUMNS = {"precision": ("relative tolerance", "popflow, `dopri5`", "popflow, `verner8`", "heyoka"),
+           "scaling": ("work, size that grows", "measured", "one run stops at")}
