@@ -274,19 +274,3 @@ def test_the_limit_of_many_dimensions_is_that_of_saad_and_solla():
                       t_end=4, saves=5, seed=3)
     mean, error = sgd.loss.values.mean(axis=0), sgd.loss.values.std(axis=0) / 4
     assert (np.abs(mean - run.loss.values) < 4 * error + 0.01).all()
-
-
-def test_what_does_not_close_in_overlaps_is_refused():
-    def made(covariance=None, more=0.0, loss=lambda w, x: np.maximum(w @ x - x[0], 0)):
-        m = Model("open", "no closed overlaps")
-        w = m.weights("w", np.ones(10), "weights")
-        x = m.data(normal(10, covariance=covariance))
-        m.loss(loss(w, x) + more * (w**4).sum())
-        return m.overlaps()
-
-    with pytest.raises(ModelError, match="a covariance other than the identity"):
-        made(np.diag(np.arange(1.0, 11)))
-    with pytest.raises(ModelError, match="by more than its overlaps"):
-        made(more=1.0)
-    with pytest.raises(ModelError, match="seen through linear forms"):
-        made(loss=lambda w, x: w @ x)

@@ -314,7 +314,8 @@ class Model(Declarations):
 
     def overlaps(self) -> Model:
         """The same flow in the overlaps of the rows of weights: a few numbers, whatever the number
-        of dimensions. Needs standard normal data. Noise and samples move the weights."""
+        of dimensions. Needs normal data whose covariance has few distinct eigenvalues. Noise and
+        samples move the weights."""
         from .derive.overlaps import Reduction, training_state
         found = Model(self.name, f"{self.title}: overlaps", self.source)
         found.parameters = self.parameters
