@@ -106,6 +106,12 @@ EXPRESSIONS = {
     "powers": lambda erf, u, v, w: np.abs(u - 0.2) ** 3 * positive(u - 0.2) + np.sign(v) ** 3 * w,
     "stacked": lambda erf, u, v, w: np.stack([u, v])[0] * positive(np.stack([v, w])[1]),
     "minimum": lambda erf, u, v, w: np.minimum(u, v + 1.0) * w,
+    "shifted relu relu": lambda erf, u, v, w: positive(u - 0.3) * positive(v + 0.5) * w * w,
+    "shifted step abs": lambda erf, u, v, w: np.where(u > 0.4, np.abs(v - w), u),
+    "shifted erf relu": lambda erf, u, v, w: erf(u - 0.2) * positive(v) + erf(u) * erf(v - 1),
+    "exponential relu relu": lambda erf, u, v, w: np.exp(w / 2) * positive(u) * positive(v),
+    "kinks of a form": lambda erf, u, v, w: positive(u - 0.1) * positive(0.7 - u),
+    "powers and signs": lambda erf, u, v, w: u * w * w * v * np.sign(u) * np.sign(v),
 }
 
 
@@ -126,7 +132,7 @@ def test_exact_means_agree_with_samples():
         values = expression(erf_of_numbers, *z)
         error = values.std() / np.sqrt(count)
         found = float(run[f"mean_{number}"][0])
-        # 19 tests at 4.5 standard errors fail by chance for 1 of 8000 seeds.
+        # 25 tests at 4.5 standard errors fail by chance for 1 of 6000 seeds.
         assert abs(found - values.mean()) < 4.5 * error, (name, found, values.mean(), error)
 
 
@@ -213,7 +219,6 @@ def test_rows_of_a_matrix_are_independent_and_a_diagonal_is_a_covariance():
     (lambda w, x: (w @ x) * (x * x).sum(), "sees all 200 numbers of data_0"),
     (lambda w, x: positive(w @ x) * positive(x[0]) * positive(x[1]),
      "abs(w @ data_0) * abs(data_0[0]) * abs(data_0[1]), a product of more functions"),
-    (lambda w, x: positive(w @ x - 0.3) * positive(x[1]), "functions of numbers whose mean is not"),
     (lambda w, x: np.sign(w @ x) * np.sin(x[0]), "a product of sin or cos with a function"),
     (lambda w, x: np.tanh(positive(w @ x)), "is tanh of a function with a kink"),
     (lambda w, x: np.tanh(w @ x) * positive(x[0]), "tanh(w @ data_0) * abs(data_0[0]), a product "

@@ -7,7 +7,8 @@ combination of them. Each product has a mean in closed form:
 - factors z become derivatives: E z G = E z * E G + sum cov(z, u) E dG/du (Stein, which is Isserlis'
   theorem for polynomials);
 - erf(u) is the mean of sign(sqrt(2) u + g) over one more normal number g, so that all that remains
-  are pairs of sign, abs and their derivatives (arcsine and arc-cosine kernels).
+  are pairs of sign, abs and their derivatives (arcsine and arc-cosine kernels, or those of kinks.py
+  where a mean is not 0).
 
 - other smooth functions are integrated by Gauss-Hermite rules (hermite.py), with exponentials and
   factors z as above.
@@ -30,6 +31,7 @@ from ..derive.hermite import MOST_FORMS
 from ..errors import ModelError
 from ..symbols import Symbol, in_order
 from .hermite import Call, Integrals
+from .kinks import ShiftedPair
 from .lowering import Lowering
 from .printing import Printer
 
@@ -104,6 +106,7 @@ class Moments:
         self.names: dict[int, str] = {}  # of the numbers z, for messages
         self.kernels: list[Kernel] = []
         self.kernel_places: dict[str, int] = {}
+        self.pairs: dict[str, ShiftedPair] = {}
         self.values: dict[int, np.ndarray] = {}  # of the formula that is expanded
 
     # ---- Formulas as sums of products.
@@ -553,29 +556,25 @@ class Moments:
                 values = [self.ca.cos(m), -self.ca.sin(m), -self.ca.cos(m), self.ca.sin(m)]
                 return self.ca.exp(-a / 2) * values[phase % 4]
             return self.single(order, a, m, kind == "erf")
-        zero = all(m.is_zero() for _, _, m, _ in stats)
-        if len(functions) == 2 and zero:
-            (kind1, j, _, a), (kind2, k, _, b) = stats
+        if len(functions) == 2:
+            (kind1, j, m, a), (kind2, k, n, b) = stats
             scale = (np.sqrt(2.0) if kind1 == "erf" else 1.0) * \
                 (np.sqrt(2.0) if kind2 == "erf" else 1.0)
             c = scale * self.covariance_of(functions[0][1], functions[1][1])
+            if c.is_zero():  # independent: also where a student is orthogonal to all teachers
+                return self.single(j, a, m, kind1 == "erf") * self.single(k, b, n, kind2 == "erf")
+            if not (m.is_zero() and n.is_zero()):
+                return self.shifted_pair(j, k, (m, n), (a, b), c)
             if (j + k) % 2:
                 return self.ca.SX(0)
-            if c.is_zero():  # independent: also where a student is orthogonal to all teachers
-                return self.single(j, a, self.ca.SX(0), kind1 == "erf") * \
-                    self.single(k, b, self.ca.SX(0), kind2 == "erf")
-            found = self.pair(j, k, a, b, c, "erf" in (kind1, kind2))
-            if found is not None:
-                return found
-        why = ("a product of two functions of numbers whose mean is not 0" if len(functions) == 2
-               and not zero else "a product of more functions, or of more of their derivatives, "
-               "than exact means take")
-        raise self.refused(key, label, why)
+            found = self.pair(j, k, a, b, c)
+            return self.shifted_pair(j, k, (m, n), (a, b), c) if found is None else found
+        raise self.refused(key, label, "a product of more functions than exact means take")
 
     # ---- Closed forms.
 
-    def kernel(self, value: Any, slopes: list[tuple[Any, Any]]) -> Any:
-        name = str(value)
+    def kernel(self, value: Any, slopes: list[tuple[Any, Any]], name: str = "") -> Any:
+        name = name or str(value)
         if name not in self.kernel_places:
             self.kernel_places[name] = len(self.kernels)
             symbol = self.ca.SX.sym(f"kernel_{len(self.kernels)}")
@@ -610,7 +609,7 @@ class Moments:
             found, at_zero = density * hermite * (-1 / root) ** (order - 2), ca.SX(0)
         return found if smooth else ca.if_else(positive, found, at_zero)
 
-    def pair(self, j: int, k: int, a: Any, b: Any, c: Any, smooth: bool) -> Any:
+    def pair(self, j: int, k: int, a: Any, b: Any, c: Any) -> Any:
         """The mean of orders j and k of |u| and |v| for means 0, variances a, b and covariance c;
         None: not known."""
         value = self.pair_value(j, k, a, b, c)
@@ -622,6 +621,19 @@ class Moments:
             return None
         return self.kernel(value, [(slopes[0][0], slopes[0][1] / 2),
                                    (slopes[1][0], slopes[1][1] / 2), slopes[2]])
+
+    def shifted_pair(self, j: int, k: int, means: tuple[Any, Any], variances: tuple[Any, Any],
+                     c: Any) -> Any:
+        """The mean of orders j and k of |u| and |v| for any means."""
+        name = f"pair {means} {variances} {c}"
+        if name not in self.pairs:
+            self.pairs[name] = ShiftedPair(
+                self.ca, lambda order, a, m: self.single_value(order, a, m, False), means,
+                variances, c)
+        of = self.pairs[name].value
+        return self.kernel(of(j, k), [
+            (means[0], of(j + 1, k)), (means[1], of(j, k + 1)), (variances[0], of(j + 2, k) / 2),
+            (variances[1], of(j, k + 2) / 2), (c, of(j + 1, k + 1))], f"{j} {k} {name}")
 
     def pair_value(self, j: int, k: int, a: Any, b: Any, c: Any) -> Any:
         ca = self.ca
