@@ -82,6 +82,9 @@ WORKS = {
     "markov-flow": Work(
         f"sweep markov --over w0=-2:1:8 --over problem-seed=1..{{}} --t-end 50 {ENDS}", 2, 50,
         each=8),
+    "markov-records": Work(
+        "sweep markov --over e0=0.02:2:8 --over w0=-2:1:8 --t-end 50 --record series --saves {}", 101, 1101,
+        each=64),
     "markov-sde": Work(f"run markov --runs 20 {SDE}", 1000, 11000, each=20),
     "markov-sgd": Work(
         f"run markov --runs 20 --batch-size 16 --context-length 32 {SGD}", 100, 1100, each=20),

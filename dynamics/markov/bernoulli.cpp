@@ -24,34 +24,13 @@ double expm1_minus(double d) {
   return sum * d * d;
 }
 
-/// (artanh(s)/s - 1)/s^2 for s^2 <= 1/9, by its series.
-double artanh_beyond(double ss) {
-  constexpr int kTerms = 16;
-  static constexpr auto kInverseOdd = [] {
-    std::array<double, kTerms> inverse = {};
-    for (int n = 0; n < kTerms; ++n) inverse[n] = 1.0 / (2 * n + 3);
-    return inverse;
-  }();
-  double sum = 0;
-  for (int n = kTerms - 1; n >= 0; --n) sum = sum * ss + kInverseOdd[n];
-  return sum;
-}
-
 }  // namespace
 
 double log1p_minus(double z) {
-  if (std::abs(z) >= 0.5) return math::log1p(z) - z;
-  // log(1 + z) = 2 artanh(s), and 2s = z - z s.
-  const double s = z / (2 + z);
-  return s * (2 * s * s * artanh_beyond(s * s) - z);
+  return std::abs(z) >= 0.5 ? math::log1p(z) - z : log1p_minus_by_series(z);
 }
 
 double logit(double p) { return math::log(p) - math::log1p(-p); }
-
-double sigmoid(double f) {
-  const double small = math::exp(-std::abs(f));
-  return (f < 0 ? small : 1) / (1 + small);
-}
 
 double coin_entropy(double p) { return -p * math::log(p) - (1 - p) * math::log1p(-p); }
 

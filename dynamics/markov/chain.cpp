@@ -66,30 +66,10 @@ ModelPairs model_pairs(const Chain& chain, double slope) {
   return {at.change(), at.stay0(), at.stay1(), at.g1(), at.curvature()};
 }
 
-namespace {
-
-/// Logits at a slope, and their common part: the log-odds of the rarer symbol, from which the
-/// smaller of 1 and e^s is factored out.
-struct LogitsAtSlope {
-  double f0 = 0, f1 = 0, common = 0;
-};
-LogitsAtSlope logits_at(const Chain& chain, double slope) {
-  if (chain.p == chain.q) return {-slope / 2, slope / 2, 0};
-  const HalfPowers<double> of_slope = half_powers(slope);
-  const double D = chain.asymmetry * of_slope.a;
-  const double S = discriminant(D, chain.twice_root * of_slope.b);
-  const double r = math::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
-  const double log_a = -std::max(slope, 0.0) / 2;
-  if (chain.p < chain.q) return {r + log_a, r + (slope + log_a), r};
-  return {-r - (slope + log_a), -r - log_a, r};
-}
-
-}  // namespace
-
 Logits optimal_logits(const Chain& chain, double e, double w) {
   const double s = slope(e, w);
   const double ww = w * std::abs(w);
-  const LogitsAtSlope at = logits_at(chain, s);
+  const LogitsAtSlope<double> at = logits_at(chain, s);
   // Adds e^2/2 and s together, because their sum cancels if w is large.
   const double bias = chain.p == chain.q  ? -e * e * ww
                       : chain.p < chain.q ? at.common + (s > 0 ? -e * e * ww : e * e / 2)
@@ -114,31 +94,10 @@ double loss_above_line(const Chain& chain, const Logits& logits) {
 
 namespace {
 
-/// log(1 + z) - z with z = by/base, where `changed` is base + by; accurate for arbitrarily small
-/// `by`.
-double log_minus_first_order(double base, double changed, double by) {
-  const double z = by / base;
-  return std::abs(z) < 0.5 ? log1p_minus(z) : math::log(changed / base) - z;
-}
-
 /// log(1 + z) with z = by/base, where `changed` is base + by.
 double log_of_change(double base, double changed, double by) {
   const double z = by / base;
   return std::abs(z) < 0.5 ? math::log1p(z) : math::log(changed / base);
-}
-
-/// given log(given/model) + model - given for model = given + by: never negative, and accurate even
-/// if both nearly agree.
-double divergence_of_pair(double given, double model, double by) {
-  return -given * log_minus_first_order(given, model, by);
-}
-
-/// Implements excess_loss() for pairs: their divergence from the chain's own pairs.
-double excess_of_pairs(const Chain& chain, const ModelPairs& pairs) {
-  const double d = pairs.g1;
-  return 2 * divergence_of_pair(chain.pair_change, pairs.change, -d) +
-         divergence_of_pair(chain.pi0 * (1 - chain.p), pairs.stay0, d) +
-         divergence_of_pair(chain.pi1 * (1 - chain.q), pairs.stay1, d);
 }
 
 /// Implements loss_above_line() for pairs: the mean of log(independent/model) over the chain's own
@@ -164,20 +123,18 @@ double above_line_of_pairs(const Chain& chain, double slope, const ModelPairs& p
          stay1 * log_minus_first_order(both1, pairs.stay1, -d);
 }
 
-/// Beyond slopes of about a thousand, probabilities of pairs underflow, but their logarithms do
-/// not.
 bool pairs_vanish(const ModelPairs& pairs) {
-  constexpr double kVanishes = 1e-290;
-  return !(std::min({pairs.change, pairs.stay0, pairs.stay1}) > kVanishes);
+  return !(std::min({pairs.change, pairs.stay0, pairs.stay1}) > kVanishingPair);
 }
 
 double loss_at(const Chain& chain, LossAbove above, double slope, const ModelPairs& pairs) {
   if (pairs_vanish(pairs)) {
-    const LogitsAtSlope at = logits_at(chain, slope);
+    const LogitsAtSlope<double> at = logits_at(chain, slope);
     return above(chain, {at.f0, at.f1, 0, slope});
   }
-  return above == excess_loss ? excess_of_pairs(chain, pairs)
-                              : above_line_of_pairs(chain, slope, pairs);
+  return above == excess_loss
+             ? excess_of_pairs(chain, pairs.change, pairs.stay0, pairs.stay1, pairs.g1)
+             : above_line_of_pairs(chain, slope, pairs);
 }
 
 }  // namespace

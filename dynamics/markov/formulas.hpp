@@ -63,24 +63,33 @@ inline PairNumbers<double> pair_numbers(const Chain& chain) {
           .near = std::abs(chain.best_slope) < 1 ? 1.0 : 0.0};
 }
 
+/// Whether formulas with `Given` numbers have the bits of a double: for a double, and in lanes that
+/// hold states of one chain, whose numbers are then doubles. Other lanes postpone divisions and
+/// share exponentials.
+template <class Given>
+inline constexpr bool is_exact = std::same_as<Given, PairNumbers<double>>;
+
 /// a and b with e^s = (b/a)^2, neither above 1.
 template <class Number>
 struct HalfPowers {
   Number a, b;
-  Number less_one;  ///< the smaller of both, minus 1; only in lanes
+  Number less_one;  ///< the smaller of both, minus 1; only in lanes that are not exact
 };
-template <class Number>
+template <bool exact, class Number>
 POPFLOW_MATH_INLINE HalfPowers<Number> half_powers(const Number& slope) {
   const Number half = -0.5 * math::abs(slope);
   const auto up = slope > 0;
-  if constexpr (is_alone<Number>) {
-    const double less = math::exp(half);
-    return {up ? less : 1, up ? 1 : less, 0};
+  if constexpr (exact) {
+    const Number less = math::exp(half);
+    return {math::select(up, less, 1), math::select(up, 1, less), 0};
   } else {
     const auto [less, less_one] = math::exponentials(half);
     return {math::select(up, less, 1), math::select(up, 1, less), less_one};
   }
 }
+
+/// Bound on D^2 + E^2 below which the squares lose digits.
+inline constexpr double kSmallestSquare = 1e-280;
 
 /// sqrt(D^2 + E^2). hypot() keeps the digits if the squares would underflow, but is slower. In
 /// lanes D is 0 in this case; otherwise one of a and b is 1, and D or E is at least 1e-26.
@@ -88,27 +97,28 @@ template <class Number>
 POPFLOW_MATH_INLINE Number discriminant(const Number& D, const Number& E) {
   const Number square = D * D + E * E;
   if constexpr (is_alone<Number>)
-    return square > 1e-280 ? math::sqrt(square) : math::hypot(D, E);
+    return square > kSmallestSquare ? math::sqrt(square) : math::hypot(D, E);
   else
     return math::max(math::sqrt(square), E);
 }
 
 /// Pairs and gradient at a slope with the optimal bias. Each is computed on demand, because flows
-/// only need the gradient. In lanes the pairs are quotients whose division is postponed.
-template <class Number>
+/// only need the gradient. In lanes that are not exact, the pairs are quotients whose division is
+/// postponed. Exact lanes must be regular().
+template <class Number, class Given = PairNumbers<Number>>
 class PairsAt {
  public:
-  POPFLOW_MATH_INLINE PairsAt(const PairNumbers<Number>& of, const Number& slope)
+  POPFLOW_MATH_INLINE PairsAt(const Given& of, const Number& slope)
       : of_(of),
         slope_(slope),
-        powers_(half_powers(slope)),
+        powers_(half_powers<kExact>(slope)),
         a(powers_.a),
         b(powers_.b),
         D(of.asymmetry * a),
         S(discriminant(D, Number(of.twice_root * b))) {}
 
   [[nodiscard]] POPFLOW_MATH_INLINE auto change() const {
-    return over(Number(of_.pairs * a), Number(a + S));
+    return quotient(Number(of_.pairs * a), Number(a + S));
   }
   [[nodiscard]] POPFLOW_MATH_INLINE auto stay0() const {
     return either(
@@ -123,32 +133,52 @@ class PairsAt {
     const auto x = change();
     const auto below = a * a * (stay0() + of_.best_stay1) + b * b * (x + of_.best_change);
     if constexpr (is_alone<Number>)
-      if (!(below > 0)) return of_.best_change - x;
-    return above() / below;
+      return below > 0 ? above() / below : of_.best_change - x;
+    else if constexpr (kExact)
+      return math::select(below > 0, above() / below, of_.best_change - x);
+    else
+      return above() / below;
   }
   /// d^2L/ds^2 = d(g1)/ds
   [[nodiscard]] double curvature() const { return S > 0 ? stay0() * (stay1() / S) * a : 0; }
+  /// Where the pairs of exact lanes have the bits of a double: the squares in S keep their digits.
+  [[nodiscard]] POPFLOW_MATH_INLINE auto regular() const {
+    const Number E = of_.twice_root * b;
+    return D * D + E * E > kSmallestSquare;
+  }
 
  private:
+  static constexpr bool kExact = is_exact<Given>;
+
+  static POPFLOW_MATH_INLINE auto quotient(const Number& numerator, const Number& denominator) {
+    if constexpr (kExact)
+      return numerator / denominator;
+    else
+      return over(numerator, denominator);
+  }
   [[nodiscard]] POPFLOW_MATH_INLINE auto common() const {
-    return over(Number(of_.common * (D + S)), Number(a + S));
+    return quotient(Number(of_.common * (D + S)), Number(a + S));
   }
   [[nodiscard]] POPFLOW_MATH_INLINE auto rare() const {
     if constexpr (is_alone<Number>)
       if (!(S > 0)) return 0.0;
-    return of_.rare * over(b, S + D) * over(b, a + S);
+    return of_.rare * quotient(b, S + D) * quotient(b, a + S);
   }
   /// Numerator b^2 x*^2 - a^2 Pr(0,0) Pr(1,1), with the probabilities of the chain. The quotient of
-  /// both products is e^(s* - s), so one more exponential keeps all digits near s*. Lanes use the
-  /// exponential that they have: where the products nearly agree, s itself has lost as many digits.
-  /// Near independence both products are near their values on the line, whose difference is small,
-  /// too.
+  /// both products is e^(s* - s), so one more exponential keeps all digits near s*. Lanes that are
+  /// not exact use the exponential that they have: where the products nearly agree, s itself has
+  /// lost as many digits. Near independence both products are near their values on the line, whose
+  /// difference is small, too.
   [[nodiscard]] POPFLOW_MATH_INLINE Number above() const {
-    if constexpr (is_alone<Number>) {
+    if constexpr (kExact) {
       const double best = of_.best_change;
-      const double d = slope_ - of_.best_slope;
-      return d < 0 ? a * a * of_.best_stay * math::expm1(d)
-                   : -b * b * best * best * math::expm1(-d);
+      const Number d = slope_ - of_.best_slope;
+      const Number less_one = math::expm1(-math::abs(d));
+      if constexpr (is_alone<Number>)
+        return d < 0 ? a * a * of_.best_stay * less_one : -b * b * best * best * less_one;
+      else
+        return math::select(d < 0, a * a * of_.best_stay * less_one,
+                            -b * b * best * best * less_one);
     } else {
       const Number& less_one = powers_.less_one;
       const Number from_line =
@@ -159,11 +189,65 @@ class PairsAt {
     }
   }
 
-  const PairNumbers<Number>& of_;
+  const Given& of_;
   Number slope_;
   HalfPowers<Number> powers_;
   Number a, b, D, S;
 };
+
+/// Logits at a slope, and their common part: the log-odds of the rarer symbol, from which the
+/// smaller of 1 and e^s is factored out.
+template <class Number>
+struct LogitsAtSlope {
+  Number f0, f1, common;
+};
+template <class Number>
+POPFLOW_MATH_INLINE LogitsAtSlope<Number> logits_at(const Chain& chain, const Number& slope) {
+  if (chain.p == chain.q) return {-slope / 2, slope / 2, 0};
+  const HalfPowers<Number> of_slope = half_powers<true>(slope);
+  const Number D = chain.asymmetry * of_slope.a;
+  const Number S = discriminant(D, Number(chain.twice_root * of_slope.b));
+  const Number r = math::log(2 * std::min(chain.pi0, chain.pi1) / (D + S));
+  const Number log_a = -math::max(slope, Number(0.0)) / 2;
+  if (chain.p < chain.q) return {r + log_a, r + (slope + log_a), r};
+  return {-r - (slope + log_a), -r - log_a, r};
+}
+
+/// log(1 + z) - z with z = by/base, where `changed` is base + by; accurate for arbitrarily small
+/// `by`.
+template <class Number>
+POPFLOW_MATH_INLINE Number log_minus_first_order(double base, const Number& changed,
+                                                 const Number& by) {
+  const Number z = by / base;
+  const auto near = math::abs(z) < 0.5;
+  if (!math::any(!near)) return log1p_minus_by_series(z);
+  const Number far = math::log(changed / base) - z;
+  if constexpr (is_alone<Number>)
+    return far;
+  else
+    return math::select(near, log1p_minus_by_series(z), far);
+}
+
+/// given log(given/model) + model - given for model = given + by: never negative, and accurate even
+/// if both nearly agree.
+template <class Number>
+POPFLOW_MATH_INLINE Number divergence_of_pair(double given, const Number& model, const Number& by) {
+  return -given * log_minus_first_order(given, model, by);
+}
+
+/// Implements excess_loss() for pairs: their divergence from the chain's own pairs.
+template <class Number>
+POPFLOW_MATH_INLINE Number excess_of_pairs(const Chain& chain, const Number& change,
+                                           const Number& stay0, const Number& stay1,
+                                           const Number& g1) {
+  return 2 * divergence_of_pair(chain.pair_change, change, Number(-g1)) +
+         divergence_of_pair(chain.pi0 * (1 - chain.p), stay0, g1) +
+         divergence_of_pair(chain.pi1 * (1 - chain.q), stay1, g1);
+}
+
+/// Bound below which probabilities of pairs vanish: beyond slopes of about a thousand they
+/// underflow, but their logarithms do not.
+inline constexpr double kVanishingPair = 1e-290;
 
 // ---- The flow.
 

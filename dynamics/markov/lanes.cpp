@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 #include "dynamics/markov/formulas.hpp"
 #include "popflow/pack.hpp"
@@ -86,6 +87,73 @@ LaneFormulas formulas(LaneFormula events) {
           events};
 }
 
+// ---- Observables of states of one chain: formulas may branch on the chain's numbers. The
+// operations are those for a double, in the same order, and so are the bits.
+
+/// a^2, exactly, as math::exact_product().
+template <class Number>
+POPFLOW_MATH_INLINE math::TwoTerms<Number> exact_square(const Number& a) {
+  constexpr double kHalves = 0x1p27 + 1;
+  const Number large = a * kHalves - (a * kHalves - a);
+  const Number small = a - large;
+  const Number square = a * a;
+  return {square, small * small - (((square - large * large) - small * large) - large * small)};
+}
+
+/// math::hypot() of finite numbers.
+template <class Number>
+POPFLOW_MATH_INLINE Number hypot_of_finite(const Number& x, const Number& y) {
+  const Number a = math::abs(x), b = math::abs(y);
+  const auto swapped = a < b;
+  const Number larger = math::select(swapped, b, a);
+  const auto large = larger > 0x1p500, small = larger < 0x1p-400;
+  const Number scale = math::select(large, 0x1p-600, math::select(small, Number(0x1p600), 1));
+  const Number back = math::select(large, 0x1p600, math::select(small, Number(0x1p-600), 1));
+  const Number c = larger * scale, d = math::select(swapped, a, b) * scale;
+  const auto c2 = exact_square(c), d2 = exact_square(d);
+  const Number high = c2.high + d2.high;
+  const Number low = (c2.high - high) + d2.high;
+  const Number root = math::sqrt(high);
+  const auto square = exact_square(root);
+  const Number left = ((high - square.high) - square.low) + (low + (c2.low + d2.low));
+  return math::select(root > 0, (root + left / (2 * root)) * back, root);
+}
+
+struct OptimalObservables {
+  template <std::size_t width>
+  static constexpr bool takes = true;
+  template <std::size_t width>
+  static POPFLOW_MATH_INLINE void compute(const Chain& chain, const double* x, double* values) {
+    using Number = BasicPack<width>;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const Number& e = reinterpret_cast<const Number*>(x)[0];
+    const Number& w = reinterpret_cast<const Number*>(x)[1];
+    auto* const out = reinterpret_cast<Number*>(values);
+
+    const PairNumbers<double> of = pair_numbers(chain);
+    const Number s = slope(e, w);
+    const PairsAt at(of, s);
+    const Number change = at.change(), stay0 = at.stay0(), stay1 = at.stay1(), g1 = at.g1();
+    const Number excess = excess_of_pairs(chain, change, stay0, stay1, g1);
+    out[0] = chain.entropy_rate + excess;
+    out[1] = excess;
+
+    const Number log_w = math::log(math::abs(w));
+    out[2] = math::select(w == 0, std::numeric_limits<double>::quiet_NaN(),
+                          e * e - w * w - math::select(w > 0, log_w, -log_w));
+    out[3] = s;
+    const LogitsAtSlope<Number> logits = logits_at(chain, s);
+    out[4] = sigmoid(logits.f0);
+    out[5] = sigmoid(Number(-logits.f1));
+    const ByState<Number> by = gradient(ByLogits<Number>{-g1, g1}, e, acting(w));
+    out[6] = hypot_of_finite(by.e, by.w);  // hypot(x, 0) is x
+
+    const auto pairs = change > kVanishingPair && stay0 > kVanishingPair && stay1 > kVanishingPair;
+    const auto finite = math::abs(by.e) < kInfinity && math::abs(by.w) < kInfinity;
+    out[kOptimalObservables] = math::select(at.regular() && pairs && finite, Number(1), 0);
+  }
+};
+
 NoiseNumbers<double> noise_of_lanes(const Chain& chain, const PathSums& sums) {
   NoiseNumbers<double> noise = noise_numbers(chain, sums);
   for (double* variance : {&noise.of0, &noise.of1, &noise.both}) *variance /= noise.square;
@@ -107,6 +175,12 @@ const LaneFormulas& optimal_lanes() {
 const LaneFormulas& free_lanes() {
   static const LaneFormulas all = formulas<Free, 3>(nullptr);
   return all;
+}
+
+void observe_optimal_lanes(const Chain& chain, const double* x, double* values) {
+  static const auto widest =
+      lanes::widest<OptimalObservables, const Chain&, const double*, double*>();
+  widest(chain, x, values);
 }
 
 void optimal_parameters(const Chain& chain, const PathSums& sums, const SlopeRange& settled,

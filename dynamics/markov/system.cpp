@@ -1,6 +1,7 @@
 #include "dynamics/markov/system.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -305,6 +306,20 @@ void Markov::jacobian(StateView x, double /*t*/, Eigen::Ref<Eigen::MatrixXd> j,
 void Markov::observe(StateView x, double /*t*/, std::span<double> values) const {
   const Gradient g = gradient(x);
   observables().evaluate({chain_, x[0], x[1], g, excess(x)}, values);
+}
+
+void Markov::observe_lanes(const double* x, const double* t, double* values) const {
+  constexpr std::size_t kNumbers = kOptimalObservables * kLanes;
+  alignas(64) std::array<double, kNumbers + kLanes> rows;
+  observe_optimal_lanes(chain_, x, rows.data());
+  std::copy_n(rows.begin(), kNumbers, values);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (rows[kNumbers + lane] != 0) continue;
+    const std::array<double, 2> state = {x[lane], x[kLanes + lane]};
+    std::array<double, kOptimalObservables> alone = {};
+    observe({state, {}}, t[lane], alone);
+    for (std::size_t k = 0; k < alone.size(); ++k) values[k * kLanes + lane] = alone[k];
+  }
 }
 
 void Markov::field(std::string_view name, StateView x, double /*t*/, const FieldSink& sink) const {

@@ -8,6 +8,7 @@
 #include "dynamics/markov/observables.hpp"
 #include "dynamics/markov/path_sums.hpp"
 #include "dynamics/markov/sampler.hpp"
+#include "popflow/observes_in_lanes.hpp"
 #include "popflow/system.hpp"
 
 namespace popflow::markov {
@@ -32,7 +33,8 @@ class Markov : public System,
                public Sampled,
                public Covariance,
                public Outcomes,
-               public InLanes {
+               public InLanes,
+               public ObservesInLanes {
  public:
   /// `notes`: origin of the chain.
   Markov(Chain chain, bool free_bias, Point start, std::vector<Note> notes, Sampling sampling,
@@ -63,6 +65,8 @@ class Markov : public System,
   void covariance(StateView x, double t, Eigen::Ref<Eigen::MatrixXd> c) const override;
   [[nodiscard]] const LaneFormulas& lane_formulas() const override;
   void lane_parameters(std::span<double> of) const override;
+  [[nodiscard]] bool observes_in_lanes() const override { return !free_bias_; }
+  void observe_lanes(const double* x, const double* t, double* values) const override;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   /// Limit of the flow from a start with the optimal bias. limit_point() is computed anew at each

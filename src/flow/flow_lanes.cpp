@@ -242,6 +242,17 @@ void FlowLanes::advance(std::span<const double> ends) {
   advance(targets);
 }
 
+bool FlowLanes::is_ready(std::size_t i) const {
+  const LaneFlow& flow = groups_[places_[i].group]->flow(places_[i].number);
+  return flow.has_record() || flow.ended || flow.outcome.kind == Outcome::Kind::interrupted ||
+         !(flow.control.at.t < flow.target);
+}
+
+std::span<const double> FlowLanes::take_records(std::size_t i) {
+  LaneFlow& flow = groups_[places_[i].group]->flow(places_[i].number);
+  return std::span(flow.records).subspan(std::exchange(flow.delivered, flow.records.size()));
+}
+
 std::vector<std::unique_ptr<Driver>> FlowLanes::drivers() const {
   std::vector<std::unique_ptr<Driver>> drivers;
   drivers.reserve(places_.size());

@@ -35,6 +35,12 @@ class FlowLanes {
   void advance(std::span<const std::span<const double>> targets);
   /// Advances each flow that has not ended to its end.
   void advance(std::span<const double> ends);
+  /// Whether flow i has reached the next of its targets, or ended: advance() of its driver then
+  /// takes no step.
+  [[nodiscard]] bool is_ready(std::size_t i) const;
+  /// Takes the states that flow i has reached at the next of its targets but the last, each after
+  /// its time; its driver then continues behind them. Valid until advance() is called.
+  std::span<const double> take_records(std::size_t i);
   /// Drivers of all flows, in order. Advancing a driver beyond its target moves its flow alone.
   [[nodiscard]] std::vector<std::unique_ptr<Driver>> drivers() const;
 

@@ -228,21 +228,49 @@ bool CellRunner::make_drivers_of(std::vector<Job>& jobs) {
 }
 
 bool CellRunner::move(std::vector<Job>& jobs) {
+  if (lanes_ && jobs.size() > 1) return move_in_lanes(jobs);
   std::size_t saves = 0;
   for (const Job& job : jobs) saves = std::max(saves, job.cell->plan->schedule().size());
-  for (std::size_t save = 0; save < saves; ++save) {
-    if (lanes_ && jobs.size() > 1) {
-      std::vector<std::span<const double>> targets;
-      for (const Job& job : jobs) {
-        const Schedule& schedule = job.cell->plan->schedule();
-        targets.push_back(std::span(schedule).subspan(std::min(save, schedule.size() - 1)));
-      }
-      all_accepted(jobs, [&] { lanes_->advance(targets); });
+  for (std::size_t save = 0; save < saves; ++save)
+    for (Job& job : jobs)
+      if (!move(job, save)) return false;
+  return true;
+}
+
+bool CellRunner::move(Job& job, std::size_t save) const {
+  if (job.failed) return true;
+  job.failed = !accepted(job.cell->number, [&] { job.run->advance(save); });
+  return job.run->outcome().kind != Outcome::Kind::interrupted;
+}
+
+void CellRunner::write_records(Job& job, std::span<const double> records, std::size_t& next) const {
+  const std::size_t entries = job.cell->system->shape().state_size();
+  job.failed = !accepted(job.cell->number, [&] {
+    for (; !records.empty(); records = records.subspan(1 + entries))
+      job.writer->save(next++, records.front(), {records.subspan(1, entries), {}});
+  });
+}
+
+bool CellRunner::move_in_lanes(std::vector<Job>& jobs) {
+  std::vector<std::size_t> next(jobs.size(), 0);  // number of each flow's next save
+  const auto is_under_way = [&](std::size_t i) {
+    return !jobs[i].failed && !jobs[i].run->ended() &&
+           next[i] < jobs[i].cell->plan->schedule().size();
+  };
+  for (bool moves = true; moves;) {
+    std::vector<std::span<const double>> targets;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const Schedule& schedule = jobs[i].cell->plan->schedule();
+      targets.push_back(std::span(schedule).subspan(std::min(next[i], schedule.size() - 1)));
     }
-    for (Job& job : jobs) {
-      if (job.failed) continue;
-      job.failed = !accepted(job.cell->number, [&] { job.run->advance(save); });
-      if (job.run->outcome().kind == Outcome::Kind::interrupted) return false;
+    all_accepted(jobs, [&] { lanes_->advance(targets); });
+    moves = false;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (!is_under_way(i)) continue;
+      write_records(jobs[i], lanes_->take_records(i), next[i]);
+      while (is_under_way(i) && lanes_->is_ready(i))
+        if (!move(jobs[i], next[i]++)) return false;
+      moves = moves || is_under_way(i);
     }
   }
   return true;

@@ -94,6 +94,12 @@ class CellRunner {
   [[nodiscard]] std::optional<Restart> start_of(const Job& job, const Driver& driver) const;
   /// Advances all runs to their ends; returns false if they were interrupted.
   [[nodiscard]] bool move(std::vector<Job>& jobs);
+  /// Advances a run to a save; returns false if it was interrupted.
+  bool move(Job& job, std::size_t save) const;
+  /// Writes the records by which a flow in lanes is ahead; `next` is the number of its next save.
+  void write_records(Job& job, std::span<const double> records, std::size_t& next) const;
+  /// Implements move() for several flows in lanes.
+  bool move_in_lanes(std::vector<Job>& jobs);
   /// Calls `make` for a cell. Returns false if it refuses the cell and such cells are to be marked.
   template <class Make>
   bool accepted(std::uint64_t number, Make make) const;

@@ -13,16 +13,52 @@
 
 namespace popflow {
 
-void RowWriter::save(std::size_t i, const Driver& driver) {
+RowWriter::RowWriter(const SweepColumns& columns, const SweptSystem& of, std::span<double> run_row,
+                     std::span<double> cell_row)
+    : columns_(columns), of_(of), row_(run_row), cell_row_(cell_row) {
+  if (!columns_.series || !columns_.of_rule.empty()) return;
+  const ObservesInLanes* const in_lanes = observes_in_lanes(*of_.system);
+  if (in_lanes == nullptr) return;
+  held_ = std::make_unique<Held>(Held{*in_lanes, LaneRows(of_.system->shape().state_size()),
+                                      LaneRows(1), LaneRows(columns_.info.observables.size())});
+}
+
+void RowWriter::save(std::size_t i, double t, StateView x) {
   if (!columns_.series || i >= columns_.saves) return;
+  if (columns_.own_times && !columns_.noisy) cell_row_[columns_.cell_times + i] = t;
+  if (held_) return hold(i, t, x);
   std::vector<double> values(columns_.info.observables.size() + columns_.of_rule.size());
-  observe(driver, values);
+  observe(t, x, values);
   for (std::size_t k = 0; k < values.size(); ++k)
     row_[columns_.series_at + k * columns_.saves + i] = values[k];
-  if (columns_.own_times && !columns_.noisy) cell_row_[columns_.cell_times + i] = driver.time();
+}
+
+void RowWriter::hold(std::size_t i, double t, StateView x) {
+  Held& held = *held_;
+  if (held.size == 0) held.first = i;
+  held.x.write(held.size, x);
+  held.t.at(0, held.size) = t;
+  ++held.size;
+  if (held.size == kLanes || i + 1 == columns_.saves) observe_held();
+}
+
+void RowWriter::observe_held() {
+  if (!held_ || held_->size == 0) return;
+  Held& held = *held_;
+  for (std::size_t lane = held.size; lane < kLanes; ++lane) {  // free lanes repeat the last state
+    for (std::size_t i = 0; i < held.x.rows(); ++i) held.x.at(i, lane) = held.x.at(i, lane - 1);
+    held.t.at(0, lane) = held.t.at(0, lane - 1);
+  }
+  held.system.observe_lanes(held.x.data(), held.t.data(), held.values.data());
+  for (std::size_t k = 0; k < columns_.info.observables.size(); ++k)
+    std::copy_n(held.values.data() + k * kLanes, held.size,
+                row_.begin() + static_cast<std::ptrdiff_t>(columns_.series_at + k * columns_.saves +
+                                                           held.first));
+  held.size = 0;
 }
 
 void RowWriter::finish(const Outcome& outcome, const Driver& driver) {
+  observe_held();  // a run may have fewer saves than the file has places
   const System& system = *of_.system;
   const Status status = status_of(outcome.kind);
   row_[columns_.stop_time] = driver.time();
@@ -32,7 +68,8 @@ void RowWriter::finish(const Outcome& outcome, const Driver& driver) {
   if (!columns_.info.outcomes.empty() && of_.outcomes != nullptr)
     row_[columns_.outcome] = static_cast<double>(
         outcome_index(columns_.info, of_.outcomes->outcome(driver.view(), driver.time())));
-  observe(driver, row_.subspan(columns_.observables, columns_.events - columns_.observables));
+  observe(driver.time(), driver.view(),
+          row_.subspan(columns_.observables, columns_.events - columns_.observables));
   const std::vector<EventInfo>& events = columns_.info.events;
   for (const FoundEvent& found : driver.events())
     for (std::size_t i = 0; i < events.size(); ++i)
@@ -44,14 +81,14 @@ void RowWriter::finish(const Outcome& outcome, const Driver& driver) {
   write_state(driver);
 }
 
-void RowWriter::observe(const Driver& driver, std::span<double> values) const {
+void RowWriter::observe(double t, StateView x, std::span<double> values) const {
   const std::size_t observables = columns_.info.observables.size();
-  of_.system->observe(driver.view(), driver.time(), values.first(observables));
+  of_.system->observe(x, t, values.first(observables));
   if (columns_.of_rule.empty()) return;
   std::fill(values.begin() + static_cast<std::ptrdiff_t>(observables), values.end(), std::nan(""));
   const std::span<const ObservableInfo> of_rule = numbers_of_rule(*of_.system);
   if (!of_rule.empty() && of_rule.front().name == columns_.of_rule.front().name)
-    watched(*of_.system)->rule_numbers(driver.time(), values.subspan(observables));
+    watched(*of_.system)->rule_numbers(t, values.subspan(observables));
 }
 
 void RowWriter::write_state(const Driver& driver) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 #include "engine/trajectory.hpp"
+#include "lanes/lane_rows.hpp"
+#include "popflow/observes_in_lanes.hpp"
 #include "popflow/system.hpp"
 #include "sweep/columns.hpp"
 
@@ -22,15 +25,17 @@ class RowWriter final : public TrajectorySink {
  public:
   /// `cell_row` is the row of the run's cell.
   RowWriter(const SweepColumns& columns, const SweptSystem& of, std::span<double> run_row,
-            std::span<double> cell_row)
-      : columns_(columns), of_(of), row_(run_row), cell_row_(cell_row) {}
+            std::span<double> cell_row);
 
   void start(const Driver& /*driver*/) override {}
   /// Keeps the observables of a save, for --record series.
-  void save(std::size_t i, const Driver& driver) override;
+  void save(std::size_t i, const Driver& driver) override { save(i, driver.time(), driver.view()); }
+  /// Does the same for the state x at time t.
+  void save(std::size_t i, double t, StateView x);
   /// Repeats the last values in the first save that was not reached, as in a run's file.
   void stop(std::size_t i, bool saved, const Driver& driver) override {
     if (!saved) save(i, driver);
+    observe_held();
   }
   /// Does nothing: the row of a run that has not ended has no meaning.
   void interrupt(std::size_t /*next*/, const Driver& /*driver*/) override {}
@@ -38,13 +43,25 @@ class RowWriter final : public TrajectorySink {
 
  private:
   /// Writes the observables, then the numbers of the training rule.
-  void observe(const Driver& driver, std::span<double> values) const;
+  void observe(double t, StateView x, std::span<double> values) const;
   void write_state(const Driver& driver);
+  /// Holds the state of save i until kLanes of them can be observed at once.
+  void hold(std::size_t i, double t, StateView x);
+  /// Writes the observables of the held states.
+  void observe_held();
 
   const SweepColumns& columns_;
   SweptSystem of_;
   std::span<double> row_;
   std::span<double> cell_row_;
+
+  /// States of saves that follow one another, one per lane.
+  struct Held {
+    const ObservesInLanes& system;
+    LaneRows x, t, values;            ///< the states, their times and their observables
+    std::size_t first = 0, size = 0;  ///< the first of the saves, and their number
+  };
+  std::unique_ptr<Held> held_;  ///< null: each state is observed alone
 };
 
 /// Marks the row of a run that its system refuses, or in which it fails.

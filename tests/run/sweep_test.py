@@ -52,6 +52,8 @@ def test_a_cell_is_the_run_that_info_prints():
          "attention=softmax,offset=-1"),
         ("joma-joint", over("problem-seed=1,2") + noisy + ["--mode", "sgd", "--steps", 10],
          "problem-seed=2"),
+        # A cell with fewer saves than the other.
+        ("markov", over("steps=2,40") + noisy + series + ["--mode", "sgd"], "steps=2"),
         # Cells that stop early.
         ("markov", over("max-steps=20,1000", "w0=.1,.2") + series, "max-steps=20,w0=0.1"),
         ("markov", over("learning-rate=.1,500") + noisy[:2] + series + [

@@ -73,6 +73,12 @@ TEST_CASE("cells computed in sequence give the results of single runs", "[fast][
       {{"bias=optimal,free", starts}, {}},
       {{starts, "both:e0=0.1,0.9", "both:p=0.3,0.8"}, {}},
       {{starts, "rtol=1e-6,1e-9"}, {"--method", "fehlberg78"}},
+      {{scales, starts}, {"--record", "series"}},
+      {{starts, "bias=optimal,free"}, {"--record", "series"}},
+      {{starts, "t-end=1,20"}, {"--record", "series", "--saves", "5"}},
+      {{starts, "max-steps=20,1000"}, {"--record", "series"}},
+      // More records than a flow keeps before it leaves its lane.
+      {{starts, "e0=0.1,0.9"}, {"--record", "series", "--saves", "3000"}},
       // The fifth start underflows and is refused.
       {{"e0=0.1,0.2,0.3,0.4,1e-150,0.6", starts}, {"--keep-going"}},
   };

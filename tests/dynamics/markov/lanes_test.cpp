@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -195,4 +196,47 @@ TEST_CASE("markov: a lane does not depend on the other lanes", "[fast][markov][l
         CHECK(covariance.at(i, lane) == turned_covariance.at(i, to));
     }
   }
+}
+
+TEST_CASE("markov: observables in lanes have the bits of those of single states",
+          "[fast][markov][lanes]") {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  const std::size_t observables = optimal({0.2, 0.3}, 1, 1).info().observables.size();
+  for (const PQ& of : kChains) {
+    const Markov system = optimal(of, 0.7, 0.4);
+    const ObservesInLanes* const in_lanes = observes_in_lanes(system);
+    REQUIRE(in_lanes != nullptr);
+    const double best = Chain(of.p, of.q).best_slope;
+    std::vector<std::vector<double>> states = {
+        {0, 0},        {0, 1},      {1, 0},           {1, 1e-280},  {1, -1e-290},
+        {1e-160, 0.3}, {1e-200, 2}, {40, 0.5},        {60, -2},     {1e3, 1e3},
+        {1e160, 1},    {1e200, -3}, {0.5, 5e-324},    {1e-170, -1}, {0.7, -std::sqrt(0.5)},
+        {25, 0.01},    {28, -1},    {std::nan(""), 1}};
+    if (best > 0) states.push_back({std::sqrt(best), 0});
+    if (best < 0) states.push_back({std::sqrt(-best), -1});
+    while (states.size() < 20 * kLanes) {
+      const double size = std::pow(10, 2 * normal(random));
+      states.push_back({size * normal(random), normal(random)});
+    }
+    for (std::size_t begin = 0; begin + kLanes <= states.size(); begin += kLanes) {
+      LaneRows x(2), t(1), values(observables);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) x.write(lane, states[begin + lane]);
+      in_lanes->observe_lanes(x.data(), t.data(), values.data());
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const std::vector<double>& state = states[begin + lane];
+        std::vector<double> alone(observables), together(observables);
+        system.observe({state, {}}, 0, alone);
+        values.read(lane, together);
+        CAPTURE(of.p, of.q, state);
+        for (std::size_t k = 0; k < observables; ++k) {
+          CAPTURE(k, together[k], alone[k]);
+          const bool same =
+              std::bit_cast<std::uint64_t>(together[k]) == std::bit_cast<std::uint64_t>(alone[k]);
+          CHECK((same || (std::isnan(together[k]) && std::isnan(alone[k]))));
+        }
+      }
+    }
+  }
+  CHECK(observes_in_lanes(free_bias({0.2, 0.3}, 1, 1, 0)) == nullptr);
 }
