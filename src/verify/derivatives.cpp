@@ -6,6 +6,7 @@
 // those too long for the formula and those dominated by rounding; a wrong one agrees for none.
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -121,8 +122,9 @@ class Loss {
       moved_[i] = before;
       return loss;
     };
-    const double near = at(h) - at(-h), far = at(2 * h) - at(-2 * h);
-    return {(8 * near - far) / (12 * h), rounding_ / h};
+    const double forth = at(h), back = at(-h);
+    const double near = forth - back, far = at(2 * h) - at(-2 * h);
+    return {(8 * near - far) / (12 * h), rounding_ / h, magnitude(forth + back - 2 * here_) / h};
   }
   Vector preconditioned(Vector v) const {
     flow_->precondition(at_.view(), {v.data(), static_cast<std::size_t>(v.size())});
@@ -144,71 +146,28 @@ class Loss {
   Vector rhs_rounding_;
 };
 
-/// Compares every entry, block by block.
-void compare_entries(const System& system, const Point& at, std::uint64_t seed,
-                     RandomStream& random, Findings& worst) {
-  const std::size_t n = at.x.size();
-  const std::vector<double> f = rhs_at(system, at);
-  Loss loss(system, at, f, seed);
-  const Vector size = sizes(system, at.x);
-  const std::vector<StateBlock>& blocks = system.shape().blocks;
-  std::vector<double> best(blocks.size(), INFINITY), allowed(blocks.size(), kAllowed);
-  for (const double step : kRelativeSteps) {
-    Vector descent(static_cast<Eigen::Index>(n)), rounding(static_cast<Eigen::Index>(n));
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto e = static_cast<Eigen::Index>(i);
-      const Loss::Slope slope = loss.along(i, step * size[e]);
-      descent[e] = -slope.value;
-      rounding[e] = slope.rounding * (random.below(2) == 0 ? 1 : -1);
-    }
-    descent = loss.preconditioned(descent);
-    const Vector uncertain =
-        loss.preconditioned(rounding).cwiseAbs() + rounding.cwiseAbs() + loss.rhs_rounding();
-    std::size_t i = 0;
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      double error = 0, most = 0, doubt = 0;
-      for (std::size_t k = 0; k < blocks[b].size; ++k, ++i) {
-        const auto e = static_cast<Eigen::Index>(i);
-        error = std::max(error, magnitude(descent[e] - f[i]));
-        most = std::max(most, std::abs(f[i]));
-        doubt = std::max(doubt, magnitude(uncertain[e]));
-      }
-      if (most == 0) most = verification::largest(f);
-      if (most == 0) most = 1;
-      const double can_be = kAllowed + doubt / most;
-      if (error / most / can_be >= best[b] / allowed[b]) continue;
-      best[b] = error / most;
-      allowed[b] = can_be;
-    }
-  }
-  for (std::size_t b = 0; b < blocks.size(); ++b)
-    worst.add(best[b], allowed[b], blocks[b].name + " at " + at.where);
-}
-
-/// Comparison of a right-hand side with differences of the loss along one direction, by steps of
-/// decreasing length. Differences of a smooth loss settle before rounding dominates. With kinks, as
-/// of ReLU on many samples, they settle at steps so short that no sample crosses a kink, or never:
-/// such a direction is inconclusive.
-class Along {
+/// Comparison of a right-hand side with differences of the loss by steps of decreasing length.
+/// Differences of a smooth loss settle before rounding dominates. With kinks, as of ReLU on many
+/// samples, they settle at steps so short that no sample crosses a kink, or never: such a
+/// comparison is inconclusive.
+class Compared {
  public:
-  /// `along` is the right-hand side along the direction, `unit` the size of errors.
-  Along(double along, double unit) : along_(along), unit_(unit) {}
-  void add(const Loss::Slope& slope, double rhs_rounding) {
-    const double error = magnitude(along_ + slope.value) / unit_;
-    const double can_be = kAllowed + (slope.rounding + rhs_rounding) / unit_;
-    if (error / can_be < best_ / allowed_) {
+  /// Adds an error and its bound, the change of the differences since the step before, and the bend
+  /// of the loss with its rounding error.
+  void add(double error, double allowed, double change, double bend, double rounding) {
+    if (error / allowed < best_ / allowed_) {
       best_ = error;
-      allowed_ = can_be;
+      allowed_ = allowed;
     }
-    finite_ = finite_ || std::isfinite(slope.value);
-    const bool bends = slope.bend > 0.5 * bend_before_ && slope.bend > 4 * slope.rounding;
-    settled_ = !bends && magnitude(slope.value - before_) / unit_ <= can_be;
-    before_ = slope.value;
-    bend_before_ = slope.bend;
+    finite_ = finite_ || std::isfinite(error);
+    const bool bends = bend > 0.5 * bend_before_ && bend > 4 * rounding;
+    settled_ = !bends && change <= allowed;
+    bend_before_ = bend;
   }
   [[nodiscard]] bool agrees() const { return best_ <= allowed_ && allowed_ <= kTells; }
-  /// Whether the last two steps have the same slope, and no kink beside the state.
-  [[nodiscard]] bool is_settled() const { return settled_; }
+  /// Whether shorter steps would tell no more: the right-hand side agrees, or the last two steps
+  /// have the same slope, and no kink is beside the state.
+  [[nodiscard]] bool is_decided() const { return agrees() || settled_; }
   void report(Findings& worst, const std::string& where) const {
     if (agrees() || settled_ || !finite_)
       worst.add(best_, allowed_, where);
@@ -217,10 +176,79 @@ class Along {
   }
 
  private:
-  double along_, unit_;
   double best_ = INFINITY, allowed_ = kAllowed;
-  double before_ = NAN, bend_before_ = INFINITY;
+  double bend_before_ = INFINITY;
   bool settled_ = false, finite_ = false;
+};
+
+/// Compares every entry, block by block.
+void compare_entries(const System& system, const Point& at, std::uint64_t seed,
+                     RandomStream& random, Findings& worst) {
+  const std::size_t n = at.x.size();
+  const std::vector<double> f = rhs_at(system, at);
+  Loss loss(system, at, f, seed);
+  const Vector size = sizes(system, at.x);
+  const std::vector<StateBlock>& blocks = system.shape().blocks;
+  std::vector<Compared> compared(blocks.size());
+  Vector before = Vector::Constant(static_cast<Eigen::Index>(n), NAN);
+  const auto compare = [&](double step) {
+    Vector descent(static_cast<Eigen::Index>(n)), rounding(static_cast<Eigen::Index>(n));
+    double bend = 0, rounding_of_bend = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto e = static_cast<Eigen::Index>(i);
+      const Loss::Slope slope = loss.along(i, step * size[e]);
+      descent[e] = -slope.value;
+      rounding[e] = slope.rounding * (random.below(2) == 0 ? 1 : -1);
+      bend = std::max(bend, slope.bend);
+      rounding_of_bend = std::max(rounding_of_bend, slope.rounding);
+    }
+    descent = loss.preconditioned(descent);
+    const Vector uncertain =
+        loss.preconditioned(rounding).cwiseAbs() + rounding.cwiseAbs() + loss.rhs_rounding();
+    std::size_t i = 0;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      double error = 0, most = 0, doubt = 0, change = 0;
+      for (std::size_t k = 0; k < blocks[b].size; ++k, ++i) {
+        const auto e = static_cast<Eigen::Index>(i);
+        error = std::max(error, magnitude(descent[e] - f[i]));
+        most = std::max(most, std::abs(f[i]));
+        doubt = std::max(doubt, magnitude(uncertain[e]));
+        change = std::max(change, magnitude(descent[e] - before[e]));
+      }
+      if (most == 0) most = verification::largest(f);
+      if (most == 0) most = 1;
+      compared[b].add(error / most, kAllowed + doubt / most, change / most, bend, rounding_of_bend);
+    }
+    before = descent;
+  };
+  for (const double step : kRelativeSteps) compare(step);
+  for (const double step : kStepsBetweenKinks) {
+    if (std::ranges::all_of(compared, &Compared::is_decided)) break;
+    compare(step);
+  }
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    compared[b].report(worst, blocks[b].name + " at " + at.where);
+}
+
+/// Comparison along one direction.
+class Along {
+ public:
+  /// `along` is the right-hand side along the direction, `unit` the size of errors.
+  Along(double along, double unit) : along_(along), unit_(unit) {}
+  void add(const Loss::Slope& slope, double rhs_rounding) {
+    compared_.add(magnitude(along_ + slope.value) / unit_,
+                  kAllowed + (slope.rounding + rhs_rounding) / unit_,
+                  magnitude(slope.value - before_) / unit_, slope.bend, slope.rounding);
+    before_ = slope.value;
+  }
+  [[nodiscard]] bool agrees() const { return compared_.agrees(); }
+  [[nodiscard]] bool is_decided() const { return compared_.is_decided(); }
+  void report(Findings& worst, const std::string& where) const { compared_.report(worst, where); }
+
+ private:
+  double along_, unit_;
+  Compared compared_;
+  double before_ = NAN;
 };
 
 /// Random directions along which a right-hand side is compared with differences of the loss.
@@ -281,7 +309,7 @@ bool compare_directions(const System& system, const Point& at, std::uint64_t see
         if (directions.is_one_step && along.agrees()) break;
       }
       for (const double step : kStepsBetweenKinks) {
-        if (along.agrees() || along.is_settled()) break;
+        if (along.is_decided()) break;
         along.add(loss.along(v, step / longest), rhs_rounding);
       }
       along.report(worst, block.name + " at " + at.where);
