@@ -145,6 +145,9 @@ MISTAKES = {
     "another model": (another_model, "uses v, which belongs to another model"),
     "twice": (lambda: (lambda m, *_: m.parameter("W", 1.0, "m"))(*model()),
               "the name W is given twice"),
+    "the name of an error": (
+        lambda: (lambda m, *_: m.observable("quadrature_error", 1.0, "m"))(*model()),
+        "is the name of the error of Gauss-Hermite rules"),
     "name": (lambda: Model("My Model", "t"), "its name must be lower-case letters"),
     "no meaning": (lambda: Model("t", "t").parameter("b", 1.0, ""), "has no meaning"),
     "range": (lambda: Model("t", "t").parameter("b", -1.0, "m", low=0), "outside of its own range"),

@@ -35,6 +35,9 @@ class Declarations(Parts):
         for row in rows:
             if row.name == name:
                 raise ModelError(f"the name {name} is given twice")
+        if name == "quadrature_error":
+            raise ModelError(f"the {what} is called {name}, which is the name of the error of "
+                             "Gauss-Hermite rules that popflow records; choose another")
 
     def _value(self, name: str, value: Any, meaning: str, sign: str, what: str, floor: float = 0.0,
                of: set[str] | None = None, any_shape: bool = False) -> Row:
