@@ -83,7 +83,7 @@ WORKS = {
         f"sweep markov --over w0=-2:1:8 --over problem-seed=1..{{}} --t-end 50 {ENDS}", 2, 50,
         each=8),
     "markov-records": Work(
-        "sweep markov --over e0=0.02:2:8 --over w0=-2:1:8 --t-end 50 --record series --saves {}", 101, 1101,
+        "sweep markov --over e0=0.02:2:8 --over w0=-2:1:8 --t-end 50 --record series --saves {}", 101, 5101,
         each=64),
     "markov-sde": Work(f"run markov --runs 20 {SDE}", 1000, 11000, each=20),
     "markov-sgd": Work(
