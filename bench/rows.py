@@ -36,7 +36,7 @@ RMS = "--error-norm rms"
 
 
 def torch(work):
-    return Peer("PyTorch", "scb_torch.py", work, "/usr/bin/python3")  # Debian's
+    return Peer("PyTorch", "scb_torch.py", work)
 
 
 def optax(script):
